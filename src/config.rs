@@ -237,6 +237,7 @@ impl Config {
             cache: self.cache_options(None),
             wire: None,
             as_of: None,
+            counts_records: true,
         }
     }
 

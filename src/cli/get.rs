@@ -11,6 +11,7 @@ use std::{
 use clap::{Args, ValueEnum};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde_json::Value;
+use tokio::sync::broadcast::{Receiver, error::RecvError};
 
 use super::{
     AsOfArgs, flatten,
@@ -22,7 +23,7 @@ use crate::config::plain_reason;
 use api;
 use api::keys::Keys;
 use api::{Api, OfflineRows};
-use query::jobs::Jobs;
+use query::{deck::DeckEvent, jobs::Jobs};
 
 /// The API's limit for a request body.
 const BODY_BYTES_MAX: u64 = 1 << 20;
@@ -87,14 +88,18 @@ pub(super) fn run(args: &GetArgs) -> Outcome {
     }
     let meter = Meter::new("asking");
     let ask = || meter.beside(program.wire(), || {}, || api::answer_offline(&api, &method, &target, &body));
+    let mut events = program.deck.listen();
     let mut reply = ask();
-    // The tables are loaded, so `loading` means an answer in several steps: asked again while it makes progress.
-    while reply.status == 503 && parsed(&reply.body).is_ok_and(|problem| problem["code"] == "loading") {
-        let next = ask();
-        if next.body == reply.body {
+    if program.deck.wait_for_kept_records() {
+        reply = ask();
+    }
+    // A record that is being counted is waited for: no later request could have what this process has counted so far.
+    while parsed(&reply.body).is_ok_and(|answer| answer["complete"] == false) {
+        let counted = meter.beside(program.wire(), || {}, || wait_for_record(&mut events));
+        if !counted {
             break;
         }
-        reply = next;
+        reply = ask();
     }
     drop(meter);
     let done = |printed: Outcome| printed.and(if unreadable.is_some() { Err(Failure::Reported) } else { Ok(()) });
@@ -118,6 +123,17 @@ pub(super) fn run(args: &GetArgs) -> Outcome {
         Format::Csv => print(flatten::csv(&parsed(&reply.body)?)),
         Format::Table => print(flatten::table(&parsed(&reply.body)?)),
     })
+}
+
+/// False if none comes any more.
+fn wait_for_record(events: &mut Receiver<DeckEvent>) -> bool {
+    loop {
+        match events.blocking_recv() {
+            Ok(DeckEvent::RecordCounted(_)) | Err(RecvError::Lagged(_)) => return true,
+            Ok(_) => {}
+            Err(RecvError::Closed) => return false,
+        }
+    }
 }
 
 /// The API over the program's data. No key is checked here, so none is read or generated.

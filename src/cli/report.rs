@@ -58,7 +58,11 @@ fn png_file(text: &str) -> Result<PathBuf, String> {
 pub(super) fn run(args: &ReportArgs) -> Outcome {
     let program = Program::open_loaded(&args.location.location())?;
     let token = args.token.find(&program.deck)?;
-    let mut document = document::of_token(&program.deck, token, &Progress::default()).map_err(|problem| Failure::Bad(problem.detail))?;
+    let make = || document::of_token(&program.deck, token, &Progress::default()).map_err(|problem| Failure::Bad(problem.detail));
+    let mut document = make()?;
+    if program.deck.wait_for_kept_records() {
+        document = make()?;
+    }
     if let Some(of_today) = program.of_today() {
         warn(&of_today);
     }

@@ -137,6 +137,7 @@ pub(super) async fn first_load_failed(mut events: broadcast::Receiver<DeckEvent>
             Ok(DeckEvent::Notice(text)) => tracing::info!("{text}"),
             Ok(DeckEvent::FeedRefreshed { table, rows }) => tracing::info!(table, rows, "rows came"),
             Ok(DeckEvent::FeedFailed { table, reason }) => tracing::warn!(table, "rows did not come, the earlier stay: {reason}"),
+            Ok(DeckEvent::RecordCounted(timeframe)) => tracing::info!(timeframe, "the record of all tokens is counted"),
             Ok(DeckEvent::AlertsFired | DeckEvent::JobUpdated(_) | DeckEvent::FeedRunning)
             | Err(broadcast::error::RecvError::Lagged(_)) => {}
             Err(broadcast::error::RecvError::Closed) => std::future::pending().await,

@@ -46,7 +46,11 @@ pub(super) fn run(args: &VerifyArgs) -> Outcome {
         Failure::Bad(reason) | Failure::Usage(reason) => lacking(reason),
         other => other,
     })?;
-    let again = document::of_token(&program.deck, address, &Progress::default()).map_err(|problem| lacking(problem.detail))?;
+    let make = || document::of_token(&program.deck, address, &Progress::default()).map_err(|problem| lacking(problem.detail));
+    let mut again = make()?;
+    if program.deck.wait_for_kept_records() {
+        again = make()?;
+    }
     let now = again.write(*form);
     let changes = again.provenance.as_ref().map(|now| made.changes(now)).unwrap_or_default();
     let lines = differing_lines(figures_of(&text), figures_of(&now));

@@ -1,6 +1,7 @@
 //! Alerts fire exactly once per transition to their condition being met, across crashes and restarts.
 
 mod outside;
+pub(crate) mod record;
 mod trouble;
 
 use std::{
@@ -27,7 +28,7 @@ use crate::wait::{stays, wait_for, wait_until};
 /// Longer than the interval of alert checks, which is half a second.
 const ROUND: Duration = Duration::from_millis(600);
 
-const A: &str = "0x000000000000000000000000000000000000000a";
+pub(crate) const A: &str = "0x000000000000000000000000000000000000000a";
 const B: &str = "0x000000000000000000000000000000000000000b";
 
 fn write(folder: &Path, prices: &[(&str, &str, f64)]) {

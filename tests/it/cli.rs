@@ -4,6 +4,7 @@
 mod doctor;
 mod help;
 mod live;
+mod record;
 mod serve;
 
 use std::{

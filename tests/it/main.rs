@@ -47,5 +47,6 @@ mod state;
 mod trendline_accuracy;
 mod trendline_properties;
 mod wait;
+mod warnings;
 mod watch;
 mod yields;

@@ -167,14 +167,34 @@ fn refusals_say_what_is_wrong() {
 }
 
 #[test]
-fn every_timeframe_is_answered_and_one_finer_than_the_data_is_empty() {
+fn a_timeframe_finer_than_the_data_is_refused_with_those_that_there_are() {
     let (_folder, api) = api(&shapes(&["double_bottom", "rectangle", "rounding_top", "inverse_head_and_shoulders"]));
-    for (timeframe, finer) in [("1h", true), ("4h", true), ("1d", false), ("1w", false)] {
-        let answer = patterns(&api, &format!("?timeframe={timeframe}"));
-        if finer {
-            assert_eq!((answer["patterns"].as_array().unwrap().len(), answer["recommendedAction"].as_str()), (0, Some("hold")));
+    for path in ["patterns", "trendline", "indicators", "track-record"] {
+        let names = if path == "indicators" { "names=rsi_14&" } else { "" };
+        for (timeframe, expected) in [("1h", 404), ("4h", 404), ("1d", 200), ("1w", 200)] {
+            let (status, answer) = ask(&api, &format!("/technical/{TOKEN}/{path}?{names}timeframe={timeframe}"));
+            assert_eq!(status, expected, "{path} {timeframe}: {answer}");
+            let says = answer["detail"].as_str().unwrap_or_default();
+            assert!(status == 200 || says.ends_with(&format!("has no `{timeframe}` candles: ask for `1d`, `1w`.")), "{path}: {says}");
         }
     }
+    assert_eq!(ask(&api, &format!("/technical/{TOKEN}/trendline")).0, 200, "without a timeframe it takes the coarsest");
+    // In lists it is an element with an error, and the others are answered.
+    let (status, list) = ask(&api, &format!("/candles?addresses={TOKEN},{OTHER}&timeframe=4h"));
+    assert_eq!((status, list["tokens"][0]["error"]["code"].as_str()), (200, Some("no_candles")), "{list}");
+}
+
+#[test]
+fn the_active_patterns_are_those_of_now() {
+    let (_folder, api) = api(&shapes(&["double_bottom", "head_and_shoulders", "ascending_channel", "cup_and_handle", "double_top"]));
+    let (all, active) = (patterns(&api, "?explain=true"), patterns(&api, "?explain=true&include=active"));
+    let is_active = |pattern: &&Value| pattern["active"] == true;
+    let of = |answer: &Value| answer["patterns"].as_array().unwrap().clone();
+    let expected: Vec<Value> = of(&all).iter().filter(is_active).cloned().collect();
+    assert_eq!(of(&active), expected);
+    assert!(expected.len() < of(&all).len() && !expected.is_empty(), "{all}");
+    assert!(expected.iter().all(|pattern| ["forming", "confirmed"].iter().any(|word| pattern["status"] == *word)));
+    assert_eq!(active["signal"], all["signal"], "the signal is that of all");
 }
 
 #[test]
@@ -199,7 +219,7 @@ fn bad_candles_are_passed_over_and_few_say_hold() {
         for query in ["", "?explain=true", "?timeframe=1w"] {
             let answer = patterns(&api, query);
             let text = answer.to_string();
-            let plain = text.replace("\"breakoutIndex\":null", "").replace("\"rewardRisk\":null", "");
+            let plain = text.replace("\"breakoutIndex\":null", "").replace("\"rewardRisk\":null", "").replace("\"direction\":null", "");
             assert!(!plain.contains("null"), "{name}: {text}");
             if empty {
                 assert_eq!(answer["patterns"].as_array().map(Vec::len), Some(0), "{name}");

@@ -41,12 +41,15 @@ use model::{candles::Candles, time::Time};
 pub struct PatternsAnswer {
     /// Sorted by end, latest first, then by descending confidence. Any two overlap by at most half of their combined span.
     pub patterns: Vec<Pattern>,
-    /// Combined recommendation of all patterns; hold without any.
+    /// The advice: what the patterns point to, no stronger than the record of their names supports. Hold without patterns, without a record, of
+    /// stale candles, and in place of a buy that the token's security forbids.
     pub recommended_action: TradeAction,
-    /// The recommendation weighed by the record of its patterns: no stronger than `watch` without a record better than chance. Only with
-    /// `explain`.
+    /// `recommendedAction` with its reason; `watch` is one more word of it. Only with `explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<Advice>,
+    /// What the patterns alone point to, before any record, age of the candles or security is looked at. Only with `explain`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signal: Option<RawSignal>,
     /// The peg that the token holds, to the dollar or to a coin of which it is a wrapped or staked form: then the recommendation is hold, and
     /// its patterns, which are of a fraction of a percent or the coin's, come with `explain` alone. Only with `explain`, of a pegged token.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,7 +73,7 @@ pub struct Pattern {
     pub confidence: f64,
     /// 100 once a close beyond the boundary confirms it, less while it forms.
     pub completion_percent: f64,
-    /// Projected move in signed percent of the breakout level, by the measure rule.
+    /// Projected move in signed percent of the breakout level, by the measure rule: the way to the target.
     pub projected_movement: f64,
     /// First candle of the pattern; 0 is the oldest candle of the timeframe.
     pub start_index: usize,
@@ -87,8 +90,12 @@ pub struct Pattern {
 pub struct PatternDetail {
     /// Stage of the pattern.
     pub status: Status,
+    /// Whether it is of now: forming, or confirmed in the last 60 candles and not over.
+    pub active: bool,
     /// Expected direction of the price.
     pub direction: Direction,
+    /// What the direction is told by.
+    pub direction_by: DirectionBy,
     /// Start of the first candle.
     pub start_time: Time,
     /// Start of the last candle.
@@ -103,8 +110,10 @@ pub struct PatternDetail {
     pub breakout_price: f64,
     /// Height of the pattern as a price difference from the breakout price.
     pub height: f64,
-    /// Take-profit target. If the measure rule gives a price below zero, the height is applied on a logarithmic scale.
+    /// Take-profit target.
     pub target_price: f64,
+    /// Whether the target is the height away on a logarithmic scale: a fall by more than half of the breakout price is measured so.
+    pub target_by_log: bool,
     /// Stop-loss: a close beyond this price invalidates the pattern. Half the height back across the boundary; while it forms, its opposite
     /// line at the last candle.
     pub stop_price: f64,
@@ -115,8 +124,8 @@ pub struct PatternDetail {
     /// Reward/risk ratio: distance to the target over distance to the stop. From the last close; while it forms, from the breakout price,
     /// as nobody enters before. Null once the price is past either.
     pub reward_risk: Option<f64>,
-    /// Contribution to the sum behind `recommendedAction`: the confidence, negative if it points down, half while it forms, decaying with
-    /// its age, 0 once it is over.
+    /// Contribution to the weight of `signal`: the confidence, negative if it points down, half while it forms, decaying with its age; 0 once
+    /// it is over, and while it forms and may break out of either side.
     pub action_contribution: f64,
     /// Contributions to its confidence, the largest first and the base last; they add up to its log odds.
     pub why: Vec<Reason>,
@@ -193,6 +202,13 @@ pub enum Status {
     Failed,
 }
 
+impl Pattern {
+    /// As `PatternDetail::active`; false without `explain` details.
+    pub fn is_active(&self) -> bool {
+        self.detail.as_ref().is_some_and(|detail| detail.active)
+    }
+}
+
 impl Status {
     /// Whether target and stop no longer apply.
     pub fn is_over(self) -> bool {
@@ -210,8 +226,49 @@ pub enum Direction {
     Down,
 }
 
+/// What a pattern's direction is told by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DirectionBy {
+    /// The side that a close broke out of.
+    Breakout,
+    /// The shape, while it forms.
+    Shape,
+    /// The trend before it, while it forms: it may break out of either side, and adds nothing to the signal.
+    PriorTrend,
+}
+
+impl DirectionBy {
+    fn of(find: &FoundPattern) -> Self {
+        match find.breakout {
+            Some(_) => Self::Breakout,
+            None if find.name.points_one_way() => Self::Shape,
+            None => Self::PriorTrend,
+        }
+    }
+}
+
+/// What the patterns alone point to.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RawSignal {
+    /// The word of the weight.
+    pub action: TradeAction,
+    /// The direction of the weight; null where it is zero.
+    pub direction: Option<Direction>,
+    /// The sum of what each pattern adds, its `actionContribution`.
+    pub weight: f64,
+}
+
+impl RawSignal {
+    pub(crate) fn of_weight(weight: f64) -> Self {
+        let direction = if weight > 0.0 { Some(Direction::Up) } else { None };
+        Self { action: TradeAction::of_sum(weight), direction: direction.or((weight < 0.0).then_some(Direction::Down)), weight: finite(weight) }
+    }
+}
+
 model::words! {
-    /// Combined recommendation of the patterns, by the sum of their signed weights.
+    /// A recommendation, by the sum of signed weights.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
     #[serde(rename_all = "snake_case")]
     pub enum TradeAction {
@@ -244,7 +301,22 @@ impl TradeAction {
 impl PatternsAnswer {
     /// The response if there are no patterns: too few candles, or a timeframe finer than the data.
     pub fn empty() -> Self {
-        Self { patterns: Vec::new(), recommended_action: TradeAction::Hold, advice: None, peg: None, as_of: None, track_record: None }
+        let (advice, signal, peg, as_of, track_record) = Default::default();
+        Self { patterns: Vec::new(), recommended_action: TradeAction::Hold, advice, signal, peg, as_of, track_record }
+    }
+
+    /// Takes the advice as its recommendation.
+    pub fn take_advice(&mut self, advice: Advice) {
+        self.recommended_action = advice.word.into();
+        self.advice = Some(advice);
+    }
+
+    /// The documented members alone, without any evidence.
+    #[must_use]
+    pub fn plain(self) -> Self {
+        let patterns = if self.peg.is_some() { Vec::new() } else { self.patterns };
+        let patterns = patterns.into_iter().map(|pattern| Pattern { detail: None, ..pattern }).collect();
+        Self { patterns, recommended_action: self.recommended_action, ..Self::empty() }
     }
 
     /// Its patterns, unless it is pegged.
@@ -257,16 +329,20 @@ impl PatternsAnswer {
         advice::leading(self.worth_following(), |_| true).map(|place| &self.patterns[place])
     }
 
-    /// Index of the leading pattern among those still tradable; `None` without `explain` details.
-    pub fn best_open(&self) -> Option<usize> {
-        let open =
-            |pattern: &Pattern| pattern.detail.as_ref().is_some_and(|detail| matches!(detail.status, Status::Forming | Status::Confirmed));
-        advice::leading(self.worth_following(), open)
+    /// Index of the leading pattern among the active ones; `None` without `explain` details.
+    pub fn best_active(&self) -> Option<usize> {
+        advice::leading(self.worth_following(), Pattern::is_active)
     }
 
-    /// The patterns that decide the recommended action, by descending contribution; none without `explain` details.
+    /// The status of the leading pattern; `None` without one, and without `explain` details.
+    pub fn best_status(&self) -> Option<Status> {
+        self.best()?.detail.as_ref().map(|detail| detail.status)
+    }
+
+    /// The patterns that decide the raw signal, by descending contribution; none without `explain` details.
     pub fn deciding(&self) -> impl Iterator<Item = &Pattern> {
-        advice::deciding(self.worth_following(), self.recommended_action).into_iter().map(|place| &self.patterns[place])
+        let action = self.signal.map_or(TradeAction::Hold, |signal| signal.action);
+        advice::deciding(self.worth_following(), action).into_iter().map(|place| &self.patterns[place])
     }
 }
 
@@ -280,44 +356,36 @@ pub fn patterns(candles: &Candles<'_>, explain: bool) -> PatternsAnswer {
 
 /// As `patterns`, with another model than the built-in one.
 pub fn patterns_by(candles: &Candles<'_>, model: &Model, explain: bool) -> PatternsAnswer {
-    found(candles, &[], model, explain).map_or_else(PatternsAnswer::empty, |(answer, ..)| answer)
+    let found = found(candles, &[], model, explain);
+    if explain { found } else { found.plain() }
 }
 
-/// As `patterns`, of a token that may follow one of the coins; and the status of the leading pattern.
-pub fn patterns_and_status(candles: &Candles<'_>, coins: &[Coin<'_>], explain: bool) -> (PatternsAnswer, Option<Status>) {
-    let Some((answer, series, finds)) = found(candles, coins, Model::built_in(), explain) else {
-        return (PatternsAnswer::empty(), None);
-    };
-    let status = advice::leading(answer.worth_following(), |_| true).map(|best| advice::status(&series, &finds[best]));
-    (answer, status)
+/// As `patterns`, of a token that may follow one of the coins: with the details that advice is made of, and the reasons of each confidence
+/// if `explain` is set. The patterns of a pegged token are searched for with `explain` alone.
+pub fn patterns_to_advise(candles: &Candles<'_>, coins: &[Coin<'_>], explain: bool) -> PatternsAnswer {
+    found(candles, coins, Model::built_in(), explain)
 }
 
-/// The answer, and what it was made of; `None` for too few candles.
-fn found(
-    candles: &Candles<'_>,
-    coins: &[Coin<'_>],
-    model: &Model,
-    explain: bool,
-) -> Option<(PatternsAnswer, CandleSeries, Vec<FoundPattern>)> {
-    let series = CandleSeries::of(candles, CANDLES_LEAST)?;
+fn found(candles: &Candles<'_>, coins: &[Coin<'_>], model: &Model, explain: bool) -> PatternsAnswer {
+    let Some(series) = CandleSeries::of(candles, CANDLES_LEAST) else { return PatternsAnswer::empty() };
     let peg = peg(candles, coins);
-    // Of a pegged token they are told with `explain` alone.
     let mut finds = if peg.is_some() && !explain { Vec::new() } else { finds(&series, model, explain) };
     let trading = Trading::of(&series, candles.timestamp);
     for find in &mut finds {
         trading.weigh(find);
     }
     overlap::order(&mut finds, series.len());
-    let builder = AnswerBuilder { series: &series, candles, explain };
-    let answer = PatternsAnswer {
-        patterns: finds.iter().map(|find| builder.pattern(find)).collect(),
-        recommended_action: if peg.is_some() { TradeAction::Hold } else { advice::action(&series, &finds) },
-        advice: None,
-        peg: peg.filter(|_| explain),
-        as_of: explain.then(|| Time(candles.timestamp[series.slot[series.len() - 1] as usize])),
-        track_record: None,
-    };
-    Some((answer, series, finds))
+    let builder = AnswerBuilder { series: &series, candles };
+    let patterns: Vec<Pattern> = finds.iter().map(|find| builder.pattern(find)).collect();
+    let adds = |pattern: &Pattern| pattern.detail.as_ref().map_or(0.0, |detail| detail.action_contribution);
+    let weight = if peg.is_some() { 0.0 } else { patterns.iter().map(adds).sum() };
+    PatternsAnswer {
+        patterns,
+        signal: Some(RawSignal::of_weight(weight)),
+        peg,
+        as_of: Some(Time(candles.timestamp[series.slot[series.len() - 1] as usize])),
+        ..PatternsAnswer::empty()
+    }
 }
 
 /// A pattern confirmed by the last candle.
@@ -375,7 +443,6 @@ fn is_confirmed_by_closes(series: &CandleSeries, find: &FoundPattern) -> bool {
 struct AnswerBuilder<'a> {
     series: &'a CandleSeries,
     candles: &'a Candles<'a>,
-    explain: bool,
 }
 
 impl AnswerBuilder<'_> {
@@ -389,7 +456,7 @@ impl AnswerBuilder<'_> {
             projected_movement: finite(find.movement()),
             start_index: start,
             end_index: end,
-            detail: self.explain.then(|| self.detail(find, start, end)),
+            detail: Some(self.detail(find, start, end)),
         }
     }
 
@@ -411,10 +478,13 @@ impl AnswerBuilder<'_> {
         let (reward, risk) = (percent(target), -percent(stop));
         // What forms is entered at its boundary.
         let entry = if find.breakout.is_some() { last } else { find.level };
+        let status = advice::status(series, find);
         let (gain, loss) = (100.0 * (target - entry).exp_m1(), -(100.0 * (stop - entry).exp_m1()));
         PatternDetail {
-            status: advice::status(self.series, find),
+            status,
+            active: advice::is_active(self.series, find, status),
             direction: if find.up { Direction::Up } else { Direction::Down },
+            direction_by: DirectionBy::of(find),
             start_time: time(start),
             end_time: time(end),
             anchors: anchors.collect(),
@@ -423,6 +493,7 @@ impl AnswerBuilder<'_> {
             breakout_price: finite(series.price(find.level)),
             height: finite(series.price(find.level) * find.steepness()),
             target_price: finite(series.price(target)),
+            target_by_log: find.is_by_log(),
             stop_price: finite(series.price(stop)),
             distance_to_target: finite(reward),
             distance_to_stop: finite(-risk),
@@ -446,7 +517,9 @@ pub(crate) fn explained_sample(name: PatternName, action_contribution: f64, stat
     let up = action_contribution >= 0.0;
     let detail = PatternDetail {
         status,
+        active: !status.is_over(),
         direction: if up { Direction::Up } else { Direction::Down },
+        direction_by: DirectionBy::Breakout,
         start_time: Time(0),
         end_time: Time(0),
         anchors: Vec::new(),
@@ -455,6 +528,7 @@ pub(crate) fn explained_sample(name: PatternName, action_contribution: f64, stat
         breakout_price: 1.0,
         height: 0.1,
         target_price: 1.1,
+        target_by_log: false,
         stop_price: 0.9,
         distance_to_target: 10.0,
         distance_to_stop: -10.0,

@@ -20,6 +20,9 @@ pub const REPLAYED: usize = 2_000;
 /// Number of candles used to detect the patterns of each replayed candle.
 pub const SEEN: usize = 500;
 
+/// The rules by which patterns are found and followed: grows with each change of either, so that no record kept by other rules is used.
+pub const COUNTED_BY: u32 = 1;
+
 /// A pattern at its breakout, and its outcome.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Signal {

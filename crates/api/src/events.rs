@@ -175,7 +175,7 @@ pub(super) async fn record(api: Arc<Api>, mut events: Receiver<DeckEvent>) {
             Ok(DeckEvent::AlertsFired) => record_alerts(&api, &cursor).await,
             Ok(DeckEvent::FeedRefreshed { table, rows }) => api.events.add(FEED, &FeedRefreshed { table, rows }),
             Ok(DeckEvent::FeedFailed { table, reason }) => api.events.add(FEED_FAILED, &FeedFailed { table, reason }),
-            Ok(DeckEvent::Notice(_) | DeckEvent::FeedRunning) => {}
+            Ok(DeckEvent::Notice(_) | DeckEvent::FeedRunning | DeckEvent::RecordCounted(_)) => {}
             // The channel dropped events: a reload may be among them, and the store still has the alerts that fired.
             Err(RecvError::Lagged(_)) => {
                 record_alerts(&api, &cursor).await;

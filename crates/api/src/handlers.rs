@@ -27,7 +27,7 @@ use query::{
 pub(super) fn ask<Q: Question>(call: &Call<'_>) -> Answered {
     // Fast path: a cached target in canonical form need not be parsed.
     if let Ok(snapshot) = call.ready::<Q>()
-        && let Some(cached) = call.api.deck.cached_by_key::<Q>(snapshot.generation, call.target)
+        && let Some(cached) = call.api.deck.cached_by_key::<Q>(&snapshot, call.target)
     {
         return Ok(HandlerStep::Now(cached_reply(&cached, call.if_none_match)));
     }
@@ -53,7 +53,7 @@ fn answer<Q: Question>(call: &Call<'_>, question: Q) -> Answered {
     if let Some(token) = question.token() {
         known_token(&snapshot, &token)?;
     }
-    if let Some(cached) = deck.cached_by_key::<Q>(snapshot.generation, &question.key()) {
+    if let Some(cached) = deck.cached_by_key::<Q>(&snapshot, &question.key()) {
         return Ok(HandlerStep::Now(cached_reply(&cached, call.if_none_match)));
     }
     if call.if_none_match.given() {
@@ -85,7 +85,7 @@ fn cached_reply<A>(cached: &CachedAnswer<A>, if_none_match: IfNoneMatch<'_>) -> 
 pub(super) fn ask_with_body<Q: BodyQuestion>(call: &Call<'_>, body: &[u8]) -> Answered {
     let question = Q::parse_request(&call.arguments()?, body)?;
     let snapshot = call.ready::<Q>()?;
-    if let Some(cached) = call.api.deck.cached_by_key::<Q>(snapshot.generation, &question.key()) {
+    if let Some(cached) = call.api.deck.cached_by_key::<Q>(&snapshot, &question.key()) {
         return Ok(HandlerStep::Now(reply::json(200, cached.json.clone())));
     }
     let pending = call.api.deck.ask_of(snapshot, question, || {});

@@ -6,6 +6,7 @@ mod described;
 mod lines;
 mod refused;
 mod tools;
+mod warning;
 
 use std::{borrow::Cow, panic::AssertUnwindSafe, sync::Arc};
 
@@ -186,11 +187,15 @@ impl ServerHandler for Tools {
         };
         let answering = async {
             self.wait_for_data().await;
-            match tool.request(&call.arguments.unwrap_or_default()) {
+            let arguments = call.arguments.unwrap_or_default();
+            match tool.request(&arguments) {
                 Ok(request) => {
                     let (reply, snapshot) = answer_inside(&self.api, request.method, &request.target, &request.body).await;
                     if reply.status().is_success() {
-                        tool_result(reply, snapshot.as_deref(), request.budget, &tool.narrowing())
+                        let mut result = tool_result(reply, snapshot.as_deref(), request.budget, &tool.narrowing());
+                        let warning = warning::before(&self.api, tool, &arguments, snapshot.as_deref()).await;
+                        result.content.splice(0..0, warning.map(ContentBlock::text));
+                        result
                     } else {
                         refused::reply(&whole(reply), router)
                     }

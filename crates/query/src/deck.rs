@@ -8,6 +8,7 @@ mod fetch;
 mod generations;
 pub mod load;
 pub mod pending;
+mod records;
 mod single_flight;
 pub mod watch;
 
@@ -17,7 +18,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, RwLock, Weak,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -67,6 +68,8 @@ pub struct DeckOptions {
     pub feed: FeedOptions,
     /// What is later is not known; none: the present.
     pub as_of: Option<Time>,
+    /// Whether the records of all tokens are counted in the background once they are asked for.
+    pub counts_records: bool,
 }
 
 impl Default for DeckOptions {
@@ -81,6 +84,7 @@ impl Default for DeckOptions {
             wire: None,
             feed: FeedOptions::default(),
             as_of: None,
+            counts_records: false,
         }
     }
 }
@@ -100,6 +104,8 @@ pub enum DeckEvent {
     FeedFailed { table: String, reason: String },
     /// A fetch began, goes on or waits: `Deck::feed_tables` says how far it is.
     FeedRunning,
+    /// The record of all tokens on this timeframe was counted, or cannot be.
+    RecordCounted(&'static str),
     /// A job changed; carries its id.
     JobUpdated(String),
     /// Alerts fired, or events were lost; `Jobs::deliver_fired` lists the firings.
@@ -109,16 +115,16 @@ pub enum DeckEvent {
 /// Answer cache, keyed by canonical request.
 type Memo = Cache<MemoKey, Arc<dyn ErasedAnswer>, AnswerWeighter>;
 
-/// Generation number and canonical request.
-type MemoKey = (u64, Box<str>);
+/// Generation number, version of its track records, and canonical request.
+type MemoKey = (u64, u64, Box<str>);
 
 /// Borrowed lookup key: hashes and compares like a `MemoKey`.
 #[derive(Hash)]
-struct MemoKeyRef<'a>(u64, &'a str);
+struct MemoKeyRef<'a>(u64, u64, &'a str);
 
 impl Equivalent<MemoKey> for MemoKeyRef<'_> {
-    fn equivalent(&self, (generation, target): &MemoKey) -> bool {
-        self.0 == *generation && *self.1 == **target
+    fn equivalent(&self, (generation, records, target): &MemoKey) -> bool {
+        self.0 == *generation && self.1 == *records && *self.2 == **target
     }
 }
 
@@ -149,6 +155,8 @@ pub struct Deck {
     feed: Arc<FeedDesk>,
     /// Decks of the same data as of some times.
     as_of: Mutex<DecksAsOf>,
+    /// Whether a thread counts records, of this deck or of one as of a time.
+    counting: Arc<AtomicBool>,
 }
 
 /// Minimum interval between malloc trims: answers leave free memory scattered over the heaps of many threads.
@@ -222,10 +230,16 @@ impl Deck {
     pub fn new(folder: &Path, options: DeckOptions) -> std::result::Result<Arc<Self>, String> {
         let quick = Lane::new("question", options.workers, options.queue)?;
         let heavy = Lane::new("inference", options.workers.saturating_sub(1), options.queue)?;
-        Ok(Self::with_lanes(folder, options, Arc::new(quick), Arc::new(heavy)))
+        Ok(Self::with_lanes(folder, options, Arc::new(quick), Arc::new(heavy), Arc::default()))
     }
 
-    fn with_lanes(folder: &Path, options: DeckOptions, quick: Arc<Lane>, heavy: Arc<Lane>) -> Arc<Self> {
+    fn with_lanes(
+        folder: &Path,
+        options: DeckOptions,
+        quick: Arc<Lane>,
+        heavy: Arc<Lane>,
+        counting: Arc<AtomicBool>,
+    ) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
             this: this.clone(),
             memo: Cache::with_weighter(10_000, options.memo_bytes, AnswerWeighter),
@@ -241,6 +255,7 @@ impl Deck {
             trimmed: Mutex::new(Instant::now()),
             feed: Arc::default(),
             as_of: Mutex::default(),
+            counting,
             options,
         })
     }
@@ -259,12 +274,12 @@ impl Deck {
 
     /// Returns the cached answer to this question for the current generation.
     pub fn cached<Q: Question>(&self, question: &Q) -> Option<Arc<CachedAnswer<Q::Answer>>> {
-        self.cached_by_key::<Q>(self.snapshot().ok()?.generation, &question.key())
+        self.cached_by_key::<Q>(&*self.snapshot().ok()?, &question.key())
     }
 
-    /// Like `cached`, by generation number and question key; without a request body, the key is the canonical request.
-    pub fn cached_by_key<Q: Question>(&self, generation: u64, key: &str) -> Option<Arc<CachedAnswer<Q::Answer>>> {
-        self.memo.get(&MemoKeyRef(generation, key)).and_then(|cached| cached.any().downcast().ok())
+    /// Like `cached`, by generation and question key; without a request body, the key is the canonical request.
+    pub fn cached_by_key<Q: Question>(&self, snapshot: &Snapshot, key: &str) -> Option<Arc<CachedAnswer<Q::Answer>>> {
+        self.memo.get(&MemoKeyRef(snapshot.generation, snapshot.track_records.version(), key)).and_then(|cached| cached.any().downcast().ok())
     }
 
     /// Answers on the calling thread, from the cache if possible.
@@ -286,13 +301,13 @@ impl Deck {
         progress: &Progress,
         fetches: bool,
     ) -> Result<Arc<CachedAnswer<Q::Answer>>> {
-        let key = (snapshot.generation, question.key().into_boxed_str());
-        if let Some(cached) = self.cached_by_key::<Q>(key.0, &key.1) {
+        let key = (snapshot.generation, snapshot.track_records.version(), question.key().into_boxed_str());
+        if let Some(cached) = self.cached_by_key::<Q>(snapshot, &key.2) {
             return Ok(cached);
         }
         // Single flight: the same slow question is not computed twice at once.
         let _flight = if question.heavy() { Some(self.single_flight.take(&key, progress)?) } else { None };
-        if let Some(cached) = self.cached_by_key::<Q>(key.0, &key.1) {
+        if let Some(cached) = self.cached_by_key::<Q>(snapshot, &key.2) {
             return Ok(cached);
         }
         let etag = question.etag(snapshot);
@@ -302,12 +317,14 @@ impl Deck {
                 .unwrap_or_else(|_| Err(Problem::new(Code::Defect, format!("The question `{}` met a defect of the program.", Q::NAME))))
         };
         let answer = if fetches { fetch::complete(snapshot, progress, attempt) } else { attempt() };
+        self.count_wanted();
         self.check_undamaged(snapshot)?;
         let answer = answer?;
         let links = question.paging(&answer).and_then(|paging| paging.links(&snapshot.named_in(&question.target())));
         let unknown = snapshot.dataset.as_of.as_ref().filter(|_| question.explains()).map(|as_of| as_of.unknown.as_slice());
         let cached = Arc::new(CachedAnswer::new(answer, etag, links, unknown)?);
-        if !progress.is_partial() {
+        // A record published meanwhile may have been a part of it or not.
+        if !progress.is_partial() && snapshot.track_records.version() == key.1 {
             self.memo.insert(key, cached.clone());
         }
         Ok(cached)
@@ -389,6 +406,7 @@ impl Deck {
             catch_unwind(AssertUnwindSafe(|| wanted.find(snapshot, progress)))
                 .unwrap_or_else(|_| Err(Problem::new(Code::Defect, "Finding the rows met a defect of the program.")))
         });
+        self.count_wanted();
         self.check_undamaged(snapshot).and(found)
     }
 

@@ -22,6 +22,10 @@ impl Danger {
         Self { word: if recommendation.is_empty() { "" } else { word_of(recommendation) }, against_sale }
     }
 
+    pub fn word(self) -> &'static str {
+        self.word
+    }
+
     /// The finding that a sale meets, and that the pools' figures don't include; one that stops it before one that taxes it.
     pub fn against_sale(self) -> Option<AnomalyCode> {
         self.against_sale

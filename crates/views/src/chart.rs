@@ -108,14 +108,14 @@ impl View for ChartView {
             self.studies.clear();
         }
         self.candles.refresh(self.candles_question(token), context);
-        if self.pass_over_empty() {
+        if self.pass_over_empty(&token, context) {
             self.candles.refresh(self.candles_question(token), context);
         }
         self.known.refresh(token, context);
         self.trendline.refresh(self.trendline_question(token), context);
         self.patterns.refresh(self.patterns_question(token), context);
         self.studies.refresh(self.indicators_question(token), context);
-        self.record.refresh(token, self.frame(), context);
+        self.record.refresh(self.frame(), context);
         self.sheet.take(self.candles.known.as_ref());
     }
 
@@ -355,7 +355,7 @@ impl ChartView {
     }
 
     fn patterns_question(&self, token: Address) -> PatternsQuestion {
-        PatternsQuestion { contract_address: token, timeframe: self.frame(), explain: Explain::Levels }
+        PatternsQuestion { contract_address: token, timeframe: self.frame(), explain: Explain::Levels, include: "all" }
     }
 
     fn indicators_question(&self, token: Address) -> IndicatorsQuestion {

@@ -295,8 +295,8 @@ impl DexesView {
     /// The sale in a line or two, and the pools.
     fn draw_pools(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let Some(known) = self.sale.shown(buffer, area, context) else { return };
-        let unsellable = self.security.answer().and_then(|security| sale::unsellable(security.danger));
-        let used = sale::draw(&known.answer, unsellable.as_deref(), buffer, area, context);
+        let against = self.security.answer().and_then(|security| sale::against(security.danger, security.security_score));
+        let used = sale::draw(&known.answer, against.as_deref(), buffer, area, context);
         self.pools.focused = self.in_pools;
         // The pools of one DEX stand under its name.
         self.pools.empty_columns = if self.every_pool { Vec::new() } else { vec!["dex_id"] };

@@ -1,6 +1,6 @@
 //! Short texts that views and what lies over them share. Words for the API's terms are in `document::words`.
 
-pub use query::document::words::{of, shown, versioned};
+pub use query::document::words::{of, shown, versioned, warning};
 
 /// The key hints of an input line or a choice.
 pub const SAVE_OR_CANCEL: &str = "Enter save · Esc cancel";

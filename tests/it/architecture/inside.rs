@@ -43,10 +43,10 @@ const ORDERS: &[(&str, &str)] = &[
     ("crates/query/src", "question deck jobs document"),
     (
         "crates/query/src/question",
-        "filter figure order parameter progress missing parallel paging json exchanges caches snapshot balance_keys tabular request list timeframes coins candles \
-         track_record patterns trendline indicators posts dexes pools security token yields growth compare fields+search opening alert_body rehearsal tables holders held batch",
+        "filter figure order parameter progress missing parallel paging json exchanges caches snapshot balance_keys tabular request list timeframes coins candles security \
+         track_record patterns trendline indicators posts dexes pools token yields growth compare fields+search opening alert_body rehearsal tables holders held batch",
     ),
-    ("crates/query/src/deck", "cached pending fetch single_flight feed load as_of generations watch"),
+    ("crates/query/src/deck", "cached pending fetch single_flight feed load as_of generations records watch"),
     ("crates/query/src/jobs", "request alert id store alerts sources report ask list messages owner watch+worker"),
     ("crates/query/src/document", "provenance sources words html chart markdown facts gather annotations"),
     (

@@ -1,4 +1,4 @@
-//! Combined recommendation of the patterns, and the status of each after its breakout.
+//! What each pattern adds to the signal of all, which decide it, and the status of each after its breakout.
 
 use super::{Pattern, PatternDetail, Status, TradeAction, find::FoundPattern, series::CandleSeries};
 
@@ -40,16 +40,24 @@ pub(super) fn status(series: &CandleSeries, find: &FoundPattern) -> Status {
     Status::Confirmed
 }
 
+/// Candles after its breakout for which a confirmed pattern is one of now: by then its weight is down to a twentieth.
+const ACTIVE_CANDLES: f64 = 3.0 * DECAY_CANDLES;
+
+/// Whether the pattern is one of now.
+pub(super) fn is_active(series: &CandleSeries, find: &FoundPattern, status: Status) -> bool {
+    status == Status::Forming || (status == Status::Confirmed && age(series, find) <= ACTIVE_CANDLES)
+}
+
+/// Candle slots since its end.
+fn age(series: &CandleSeries, find: &FoundPattern) -> f64 {
+    f64::from(series.slot[series.len() - 1] - series.slot[find.end(series.len()) as usize])
+}
+
 /// Index of the leading pattern: the highest confidence, decayed by the age of its end.
 pub(super) fn leading(patterns: &[Pattern], counts: impl Fn(&Pattern) -> bool) -> Option<usize> {
     let latest = patterns.iter().map(|pattern| pattern.end_index).max()?;
     let weight = |&place: &usize| patterns[place].confidence * (-((latest - patterns[place].end_index) as f64) / DECAY_CANDLES).exp();
     (0..patterns.len()).filter(|place| counts(&patterns[*place])).max_by(|a, b| weight(a).total_cmp(&weight(b)))
-}
-
-/// Recommendation by the sum of direction × confidence × age decay over the patterns; forming ones count half, finished ones not at all.
-pub(super) fn action(series: &CandleSeries, finds: &[FoundPattern]) -> TradeAction {
-    TradeAction::of_sum(finds.iter().map(|find| contribution(series, find)).sum())
 }
 
 /// Indexes of the explained patterns that decide the action, by descending contribution: the fewest that yield it against all opposing
@@ -80,17 +88,18 @@ pub(super) fn deciding(patterns: &[Pattern], action: TradeAction) -> Vec<usize> 
     places
 }
 
-/// Contribution of a pattern to the sum behind the action.
+/// Contribution of a pattern to the weight of the signal: direction × confidence × age decay; half while it forms, none once it is over.
 pub(super) fn contribution(series: &CandleSeries, find: &FoundPattern) -> f64 {
-    let age = f64::from(series.slot[series.len() - 1] - series.slot[find.end(series.len()) as usize]);
-    let decay = (-age / DECAY_CANDLES).exp();
+    let decay = (-age(series, find) / DECAY_CANDLES).exp();
     // Negligible because of age: skips the status calculation.
     if decay < 1e-6 {
         return 0.0;
     }
     let weight = match status(series, find) {
         Status::Confirmed => 1.0,
-        Status::Forming => 0.5,
+        Status::Forming if find.name.points_one_way() => 0.5,
+        // Its direction is a guess until it breaks out.
+        Status::Forming => 0.0,
         Status::Reached | Status::Failed => 0.0,
     };
     let direction = if find.up { 1.0 } else { -1.0 };
@@ -156,7 +165,7 @@ mod tests {
         let closes = [1.0, 1.02, 1.05];
         let ratio = |breakout| {
             let (series, candles) = (series(&closes), candles(&closes));
-            let answer = super::super::AnswerBuilder { series: &series, candles: &candles.as_candles(), explain: true };
+            let answer = super::super::AnswerBuilder { series: &series, candles: &candles.as_candles() };
             answer.pattern(&find(true, breakout)).detail.and_then(|detail| detail.reward_risk).expect("both are ahead")
         };
         // From 1.05 to 1.181 and 0.905; from the boundary at 1 to 1.181 and 0.819.
@@ -191,7 +200,8 @@ mod tests {
             (&old, vec![up], TradeAction::Hold),
             (&now, Vec::new(), TradeAction::Hold),
         ] {
-            assert_eq!(action(series, &finds), expected, "{finds:?}");
+            let sum = finds.iter().map(|find| contribution(series, find)).sum();
+            assert_eq!(TradeAction::of_sum(sum), expected, "{finds:?}");
         }
     }
 
@@ -224,7 +234,7 @@ mod tests {
     fn explained(action_contribution: f64) -> Pattern {
         let closes: Vec<f64> = (0..40).map(|at| 1.0 + f64::from(at % 7) / 10.0).collect();
         let (series, candles) = (series(&closes), candles(&closes));
-        let answer = super::super::AnswerBuilder { series: &series, candles: &candles.as_candles(), explain: true };
+        let answer = super::super::AnswerBuilder { series: &series, candles: &candles.as_candles() };
         let mut pattern = answer.pattern(&find(true, Some(1)));
         pattern.detail.as_mut().expect("an explained pattern").action_contribution = action_contribution;
         pattern

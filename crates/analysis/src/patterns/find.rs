@@ -14,6 +14,9 @@ pub(super) fn tolerance_used(value: f64, limit: f64, ease: f64) -> f64 {
     ((ease - value) / (ease - limit)).clamp(0.0, 3.0)
 }
 
+/// Largest fall, as a fraction of the level, that is measured as a price difference.
+const LINEAR_MOST: f64 = 0.5;
+
 /// A pattern's line, by the effect of a close beyond it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum BoundaryLine {
@@ -64,17 +67,23 @@ impl FoundPattern {
         if self.up { -(-self.height).exp_m1() } else { self.height.exp_m1() }
     }
 
-    /// Projected move in signed percent of the breakout level, by the measure rule: the height as a price difference over the level, at
-    /// least −99.9.
+    /// Projected move in signed percent of the breakout level, by the measure rule: the height as a price difference. A fall by more than half
+    /// of the level is measured on the logarithmic scale, as chartists do with large moves: else it would lead to nothing, or below.
     pub(super) fn movement(&self) -> f64 {
-        if self.up { -100.0 * (-self.height).exp_m1() } else { (-100.0 * self.height.exp_m1()).max(-99.9) }
+        match self.up {
+            true => -100.0 * (-self.height).exp_m1(),
+            false if self.is_by_log() => 100.0 * (-self.height).exp_m1(),
+            false => -100.0 * self.height.exp_m1(),
+        }
     }
 
-    /// Log price of the target. A height of at least the level itself would lead to zero or below; then the height is applied on the
-    /// logarithmic scale, as chartists do there.
+    /// Log price of the target.
     pub(super) fn target(&self) -> f64 {
-        let way = if !self.up && self.height.exp_m1() >= 1.0 { -self.height } else { (self.movement() / 100.0).ln_1p() };
-        self.level + way
+        self.level + (self.movement() / 100.0).ln_1p()
+    }
+
+    pub(super) fn is_by_log(&self) -> bool {
+        !self.up && self.steepness() > LINEAR_MOST
     }
 
     pub(super) fn mirrored(self) -> Self {

@@ -1,10 +1,10 @@
 //! The 24 pattern names: spelling, mirror image and family of each.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Name of a pattern. Its declaration order breaks ties and orders the report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PatternName {
     HeadAndShoulders,
@@ -87,6 +87,14 @@ impl PatternName {
 
     pub fn family(self) -> Family {
         TABLE[self as usize].3
+    }
+
+    /// Whether its shape alone says where the price goes; of the others only the breakout does.
+    pub fn points_one_way(self) -> bool {
+        !matches!(
+            self,
+            P::Rectangle | P::AscendingChannel | P::DescendingChannel | P::SymmetricalTriangle | P::BroadeningTop | P::BroadeningBottom
+        )
     }
 }
 

@@ -1,12 +1,12 @@
 //! The track record of one kind of pattern, as answers carry it. `track_record` counts it.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::PatternName;
 
 /// Track record of the patterns of one name.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PatternRecord {
     pub name: PatternName,

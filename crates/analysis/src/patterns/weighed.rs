@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::TradeAction;
 
-/// `recommendedAction`, no stronger than the record of its patterns allows.
+/// `recommendedAction` with its reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Advice {
@@ -44,13 +44,32 @@ impl From<TradeAction> for AdviceWord {
     }
 }
 
+impl AdviceWord {
+    pub fn is_buy(self) -> bool {
+        matches!(self, Self::StrongBuy | Self::Buy)
+    }
+}
+
+impl From<AdviceWord> for TradeAction {
+    /// Documented answers have no word `watch`.
+    fn from(word: AdviceWord) -> Self {
+        match word {
+            AdviceWord::StrongBuy => Self::StrongBuy,
+            AdviceWord::Buy => Self::Buy,
+            AdviceWord::Watch | AdviceWord::Hold => Self::Hold,
+            AdviceWord::Sell => Self::Sell,
+            AdviceWord::StrongSell => Self::StrongSell,
+        }
+    }
+}
+
 /// The reason of an advice's word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AdviceReason {
     /// The record of its patterns is better than chance.
     Record,
-    /// The record of all tokens has not been counted on these data; GET /technical/{contractAddress}/track-record with `scope=all` does.
+    /// The record of all tokens is still being counted; GET /technical/track-record says how far it is.
     NoRecord,
     /// The record of its patterns is no better than chance.
     NoBetterThanChance,
@@ -66,4 +85,6 @@ pub enum AdviceReason {
     Pegged,
     /// Its candles end long before the newest in the data: nobody can act on them.
     Stale,
+    /// The security inference forbids a buy: AVOID, HIGH RISK, or a sale that fails.
+    Security,
 }

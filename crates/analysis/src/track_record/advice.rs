@@ -5,22 +5,22 @@ use crate::{
     patterns::{Advice, AdviceReason, AdviceWord, Pattern, PatternRecord, PatternsAnswer, Status, TradeAction},
     peg::Peg,
 };
+use model::format::age;
 
 /// Standard errors by which a record must beat its baseline: the 95 % interval of the difference lies above zero.
 const ERRORS_LEAST: f64 = 1.96;
 
-/// Weighs the recommended action of explained patterns by the records of all tokens, `None` if those are not known. Only patterns that were
+/// Weighs the signal of the patterns by the records of all tokens, `None` if those are not known. Only patterns that were
 /// entered, and whose name did better than any entry, speak for it; all that point the other way speak against it. Candles that are stale
 /// advise nothing.
 pub fn advice(answer: &PatternsAnswer, records: Option<&[PatternRecord]>, is_stale: bool) -> Advice {
     if let Some(peg) = &answer.peg {
         return Advice { word: AdviceWord::Hold, reason: AdviceReason::Pegged, text: held_peg(peg) };
     }
-    let action = answer.recommended_action;
-    let side = match action {
-        TradeAction::StrongBuy | TradeAction::Buy => 1.0,
-        TradeAction::Sell | TradeAction::StrongSell => -1.0,
-        TradeAction::Hold => return held(answer),
+    let side = match answer.signal.map(|signal| signal.action) {
+        Some(TradeAction::StrongBuy | TradeAction::Buy) => 1.0,
+        Some(TradeAction::Sell | TradeAction::StrongSell) => -1.0,
+        Some(TradeAction::Hold) | None => return held(answer),
     };
     if is_stale {
         let text = "its candles end long before the newest in the data".to_owned();
@@ -42,7 +42,7 @@ pub fn advice(answer: &PatternsAnswer, records: Option<&[PatternRecord]>, is_sta
     let unbacked = answer.deciding().find(|pattern| !backed(pattern)).or_else(|| answer.deciding().next());
     let (reason, text) = match unbacked {
         Some(pattern) if !is_entered(pattern) => (AdviceReason::NotEntered, format!("{} is not entered yet", spoken(pattern))),
-        Some(pattern) if records.is_none() => (AdviceReason::NoRecord, uncounted(answer, pattern)),
+        Some(_) if records.is_none() => (AdviceReason::NoRecord, "no record yet".to_owned()),
         Some(pattern) => {
             let text = record(pattern).map_or_else(|| format!("no earlier {} is known", spoken(pattern)), told);
             (AdviceReason::NoBetterThanChance, text)
@@ -61,12 +61,26 @@ fn held_peg(Peg { price, within_percent, coin }: &Peg) -> String {
 fn held(answer: &PatternsAnswer) -> Advice {
     let ways = |up: bool| answer.deciding().any(|pattern| (pattern.projected_movement > 0.0) == up);
     let (reason, text) = match (ways(true), ways(false)) {
-        (true, true) => (AdviceReason::Disagreement, "signals disagree"),
-        (false, false) => (AdviceReason::NoPattern, "every pattern is over or long past"),
-        _ => (AdviceReason::Faint, "forming or old, too faint to follow"),
+        (true, true) => (AdviceReason::Disagreement, "signals disagree".to_owned()),
+        (false, false) if answer.patterns.is_empty() => (AdviceReason::NoPattern, "no pattern in these candles".to_owned()),
+        (false, false) => (AdviceReason::NoPattern, "every pattern is over or long past".to_owned()),
+        _ => (AdviceReason::Faint, answer.deciding().next().map_or_else(String::new, |pattern| faint(answer, pattern))),
     };
-    let text = if answer.patterns.is_empty() { "no pattern in these candles" } else { text };
-    Advice { word: AdviceWord::Hold, reason, text: text.to_owned() }
+    Advice { word: AdviceWord::Hold, reason, text }
+}
+
+/// `double top was confirmed 41d ago, too long to follow`, `bull flag is still forming`, `bull flag is of low confidence, 0.15`.
+fn faint(answer: &PatternsAnswer, pattern: &Pattern) -> String {
+    let name = spoken(pattern);
+    if !is_entered(pattern) {
+        return format!("{name} is still forming");
+    }
+    match pattern.detail.as_ref().zip(answer.as_of) {
+        Some((detail, as_of)) if TradeAction::of_sum(pattern.confidence) != TradeAction::Hold => {
+            format!("{name} was confirmed {} ago, too long to follow", age(as_of.0 - detail.end_time.0))
+        }
+        _ => format!("{name} is of low confidence, {:.2}", pattern.confidence),
+    }
 }
 
 fn is_entered(pattern: &Pattern) -> bool {
@@ -87,15 +101,6 @@ fn told(record: &PatternRecord) -> String {
     format!("{name} met its target in {target:.1} % of {count}, any entry in {any:.1} %{chance}")
 }
 
-/// `1 of 1 of its list, found in hindsight, met its target; record not counted`: the answer itself shows earlier ones, which are not the record.
-fn uncounted(answer: &PatternsAnswer, pattern: &Pattern) -> String {
-    let status = |other: &&Pattern| other.detail.as_ref().map(|detail| detail.status).filter(|status| status.is_over());
-    let earlier = answer.patterns.iter().filter(|other| other.name == pattern.name && status(other).is_some());
-    let (met, count) = earlier.fold((0, 0), |(met, count), other| (met + u64::from(status(&other) == Some(Status::Reached)), count + 1));
-    let here = if count > 0 { format!("{met} of {count} of its list, found in hindsight, met its target; ") } else { String::new() };
-    format!("{here}record not counted")
-}
-
 fn spoken(pattern: &Pattern) -> String {
     pattern.name.word().replace('_', " ")
 }
@@ -103,7 +108,7 @@ fn spoken(pattern: &Pattern) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::patterns::{PatternName, explained_sample};
+    use crate::patterns::{PatternName, RawSignal, explained_sample};
     use crate::{
         frames::CandleVec,
         patterns::patterns,
@@ -118,7 +123,7 @@ mod tests {
     fn answer(patterns: &[(PatternName, f64, Status)]) -> PatternsAnswer {
         let patterns: Vec<Pattern> = patterns.iter().map(|(name, adds, status)| explained_sample(*name, *adds, *status)).collect();
         let sum = patterns.iter().filter_map(|pattern| Some(pattern.detail.as_ref()?.action_contribution)).sum();
-        PatternsAnswer { patterns, recommended_action: TradeAction::of_sum(sum), ..PatternsAnswer::empty() }
+        PatternsAnswer { patterns, signal: Some(RawSignal::of_weight(sum)), ..PatternsAnswer::empty() }
     }
 
     #[test]
@@ -131,14 +136,14 @@ mod tests {
         let proven = || Some(vec![record(BullFlag, 0.60, 100), record(DoubleTop, 0.60, 100)]);
         let (flag, bottom, top) = ((BullFlag, 0.8, Confirmed), (DoubleBottom, 0.7, Confirmed), (DoubleTop, -0.7, Confirmed));
         let cases = [
-            (vec![flag], None, AdviceWord::Watch, Because::NoRecord, "record not counted"),
-            // What the list beside it shows of earlier ones is said, and is no record.
+            (vec![flag], None, AdviceWord::Watch, Because::NoRecord, "no record yet"),
+            // What the list beside it shows of earlier ones was found in hindsight, and is no record.
             (
                 vec![flag, (BullFlag, 0.0, Reached), (BullFlag, 0.0, Status::Failed), (DoubleTop, 0.0, Reached)],
                 None,
                 AdviceWord::Watch,
                 Because::NoRecord,
-                "1 of 2 of its list, found in hindsight, met its target; record not counted",
+                "no record yet",
             ),
             (
                 vec![flag],
@@ -184,10 +189,11 @@ mod tests {
                 None,
                 AdviceWord::Watch,
                 Because::NoRecord,
-                "record not counted",
+                "no record yet",
             ),
             (vec![flag, (DoubleTop, -0.75, Confirmed)], proven(), AdviceWord::Hold, Because::Disagreement, "signals disagree"),
-            (vec![(BullFlag, 0.1, Forming)], proven(), AdviceWord::Hold, Because::Faint, "forming or old, too faint to follow"),
+            (vec![(BullFlag, 0.1, Forming)], proven(), AdviceWord::Hold, Because::Faint, "bull flag is still forming"),
+            (vec![(BullFlag, 0.1, Confirmed)], proven(), AdviceWord::Hold, Because::Faint, "bull flag is of low confidence, 0.10"),
             (vec![(BullFlag, 0.0, Reached)], proven(), AdviceWord::Hold, Because::NoPattern, "every pattern is over or long past"),
             (vec![], None, AdviceWord::Hold, Because::NoPattern, "no pattern in these candles"),
         ];
@@ -195,6 +201,15 @@ mod tests {
             let given = advice(&answer(&patterns), records.as_deref(), false);
             assert_eq!((given.word, given.reason, given.text.as_str()), (word, reason, text), "{patterns:?} {records:?}");
         }
+    }
+
+    #[test]
+    fn what_is_sure_and_old_is_called_old() {
+        let mut old = answer(&[(PatternName::DoubleTop, -0.12, Status::Confirmed)]);
+        old.patterns[0].confidence = 0.91;
+        old.as_of = Some(model::time::Time(41 * DAY_MS));
+        let given = advice(&old, None, false);
+        assert_eq!((given.reason, given.text.as_str()), (AdviceReason::Faint, "double top was confirmed 5w ago, too long to follow"));
     }
 
     #[test]
@@ -222,7 +237,7 @@ mod tests {
         }
         let told = |explain: bool| patterns(&candles.as_candles(), explain);
         let (plain, explained) = (told(false), told(true));
-        assert_eq!((plain.patterns.len(), plain.recommended_action), (0, TradeAction::Hold));
+        assert_eq!((plain.patterns.len(), explained.signal.map(|signal| signal.action)), (0, Some(TradeAction::Hold)));
         assert!(!explained.patterns.is_empty() && explained.best().is_none() && explained.deciding().next().is_none());
         let advice = advice(&explained, None, false);
         assert_eq!(

@@ -12,6 +12,7 @@ pub(super) const LEAN: &[(&str, &str, &str)] = &[
     ("tokens", "limit", "20"),
     ("candles", "limit", "100"),
     ("indicators", "limit", "100"),
+    ("patterns", "include", "active"),
     ("posts", "limit", "20"),
     ("table", "limit", "50"),
 ];
@@ -25,6 +26,7 @@ pub(super) const SHORT: &[(&str, &str, &str)] = &[
     ("posts", "query", "Words of the title, or a token's address."),
     ("tokens", "query", "A symbol, name or address, or a part of one."),
     ("patterns", "explain", "With evidence; `record`: what became of earlier ones too."),
+    ("patterns", "include", "`active`: what forms now or was confirmed lately; `all`: also those of the past."),
     ("rehearse_alert", "days", "The last days."),
     ("rehearse_alert", "token_address", "Else every token."),
     ("rehearse_alert", "condition", "As `where` of `tokens`: `price>20`, `pattern:bull_flag`."),
@@ -100,9 +102,9 @@ const DESCRIPTIONS: &[(&str, &str)] = &[
     (
         "patterns",
         "The chart patterns that ONE token's price shows now (flags, triangles, double tops, head and shoulders, …), how complete each is, the \
-         move it projects, and `recommendedAction`, the sum of their signals alone; with `explain` also `advice`, which weighs it by what \
-         became of such patterns. Choose it for \"is there a bull flag?\" or \"buy or sell by the chart?\", and ask `security` beside it. \
-         Only up or down: `trendline`. How often such patterns were right before: `track_record`.",
+         move it projects, and `recommendedAction`, which is no stronger than the record of such patterns and never advises to buy what \
+         `security` warns of; with `explain` also why. `include=all` adds the patterns of the past. Choose it for \"is there a bull flag?\" or \
+         \"buy or sell by the chart?\". Only up or down: `trendline`. How often such patterns were right before: `track_record`.",
     ),
     (
         "dexes",

@@ -69,9 +69,12 @@ impl Tool {
         let mut required: Vec<Value> =
             parameters(endpoint).filter(|parameter| parameter.kind.is_required()).map(|parameter| parameter.name.into()).collect();
         for (_, name, value) in lean(endpoint) {
+            let Some(property) = properties.get_mut(*name) else { continue };
             // The description of the tool says what `only` leaves out.
-            if let (Some(property), Ok(number)) = (properties.get_mut(*name), value.parse::<u64>()) {
+            if let Ok(number) = value.parse::<u64>() {
                 property["default"] = json!(number);
+            } else if property.get("default").is_some() {
+                property["default"] = json!(value);
             }
         }
         let mut body = Map::new();
@@ -100,6 +103,11 @@ impl Tool {
 
     pub(super) fn name(&self) -> &'static str {
         self.endpoint.name
+    }
+
+    /// The kind of an argument; `None` for a member of the body.
+    pub(super) fn kind(&self, name: &str) -> Option<ParameterKind> {
+        parameters(self.endpoint).find(|parameter| parameter.name == name).map(|parameter| parameter.kind)
     }
 
     /// Returns the tool's definition for clients.

@@ -85,7 +85,7 @@ impl Deck {
             as_of: Some(time),
             ..self.options.clone()
         };
-        let deck = Self::with_lanes(&self.folder(), options, Arc::clone(&self.quick), Arc::clone(&self.heavy));
+        let deck = Self::with_lanes(&self.folder(), options, Arc::clone(&self.quick), Arc::clone(&self.heavy), Arc::clone(&self.counting));
         *made += 1;
         let generation = *made * GENERATIONS_APART + snapshot.generation;
         deck.replace(Snapshot::new(generation, cut, deck.answer_settings()).of_reading(snapshot.reading));

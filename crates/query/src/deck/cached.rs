@@ -58,6 +58,6 @@ pub(super) struct AnswerWeighter;
 
 impl Weighter<MemoKey, Arc<dyn ErasedAnswer>> for AnswerWeighter {
     fn weight(&self, key: &MemoKey, cached: &Arc<dyn ErasedAnswer>) -> u64 {
-        cached.bytes() * 2 + key.1.len() as u64 + 200
+        cached.bytes() * 2 + key.2.len() as u64 + 200
     }
 }

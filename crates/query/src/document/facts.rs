@@ -9,7 +9,7 @@ use crate::document::{Block, DocumentTable, Level, Section, StyledText, Tone, ch
 use analysis::patterns::PatternRecord;
 use model::chain::Chain;
 use model::format::{self, MISSING, many};
-use security::{AnomalyCode, CheckState, Group, score::too_little_known, simulation::TRADES};
+use security::{AnomalyCode, CheckState, Danger, Group, score::too_little_known, simulation::TRADES};
 
 /// Maximum rows shown of a list; the JSON report has more.
 const ROWS: usize = 10;
@@ -36,10 +36,12 @@ pub(super) struct Extras {
 pub(super) fn token(token: &Value, extras: Extras) -> Vec<Section> {
     let either = |section: PartSection| section.unwrap_or_else(|why_not| why_not);
     let stale = extras.stale.as_deref();
-    let mut sections = vec![head(token, stale), verdict(token)];
+    let warning = warning(&token["security"]);
+    let mut sections = vec![head(token, warning.as_deref(), stale), verdict(token)];
     sections.push(either(levels::trendlines(&token["trendline"], extras.chart, extras.why_plain, stale)));
-    sections.extend(extras.card.map(|card| levels::trade_card(&token["patterns"], card, extras.record.as_ref(), stale)));
-    sections.extend([levels::patterns(&token["patterns"]), checklist(&token["security"])].map(either));
+    let card = extras.card.filter(|_| warning.is_none());
+    sections.extend(card.map(|card| levels::trade_card(&token["patterns"], card, extras.record.as_ref(), stale)));
+    sections.extend([levels::patterns(&token["patterns"], warning.is_none()), checklist(&token["security"])].map(either));
     sections.extend(simulated(&token["security"]["simulation"]));
     sections.push(either(holders(token)));
     sections.extend(posts(&token["token"], extras.no_posts.as_deref()));
@@ -85,10 +87,21 @@ fn answered<'a>(title: &str, part: &'a Value) -> Result<&'a Value, Section> {
     Err(section)
 }
 
-fn head(token: &Value, stale: Option<&str>) -> Section {
+/// The warning that stands before everything else about the token.
+pub(super) fn warning(security: &Value) -> Option<String> {
+    let found = list(&security["checks"]).iter().filter(|check| check["state"] == CheckState::Found.word());
+    let codes = found.filter_map(|check| AnomalyCode::ALL.iter().find(|code| check["code"] == code.word()).copied());
+    let recommendation = security["recommendation"].as_str().unwrap_or_default();
+    words::warning(Danger::new(recommendation, codes), security["securityScore"].as_i64().unwrap_or_default())
+}
+
+fn head(token: &Value, warning: Option<&str>, stale: Option<&str>) -> Section {
     let of = &token["token"];
     let symbol = of["symbol"].as_str().or_else(|| of["name"].as_str()).unwrap_or("token");
     let mut head = Section { level: Level::Token, ..Section::part(symbol, word(&token["token_address"])) };
+    if let Some(warning) = warning {
+        head.say(warning, Tone::Bad);
+    }
     if let Some(name) = of["name"].as_str() {
         // A figure has the day of the row that it comes from.
         let day = |as_of: &Value| as_of.as_str().and_then(|time| time.get(..10)).map_or_else(String::new, |day| format!(" of {day}"));
@@ -148,7 +161,7 @@ fn verdict(token: &Value) -> Section {
         let says = format!("{}: {}", words::shown(advice), word(&patterns["advice"]["text"]));
         section.labelled("chart patterns", says, Tone::Plain);
     } else if let Some(action) = patterns["recommendedAction"].as_str() {
-        section.labelled("chart patterns", format!("{}, not weighed by any record", words::shown(action)), Tone::Plain);
+        section.labelled("chart patterns", words::shown(action), Tone::Plain);
     }
     section
 }

@@ -109,7 +109,7 @@ fn of_tokens(
 fn add_explanations(deck: &Deck, snapshot: &Snapshot, token: Address, report: &mut Value, progress: &Progress) -> Result<Extras> {
     let contract_address = token;
     let lines = TrendlineQuestion { contract_address, period: PERIOD_DEFAULT, timeframe: None, explain: true };
-    let patterns = PatternsQuestion { contract_address, timeframe: "1d", explain: Explain::Levels };
+    let patterns = PatternsQuestion { contract_address, timeframe: "1d", explain: Explain::Levels, include: "all" };
     let answered = |part: &Value| part.is_object() && part["error"].is_null();
     if answered(&report["token"])
         && let Some((_, dated)) = explained(deck, snapshot, &TokenQuestion { token_address: token, explain: true }, progress)
@@ -134,6 +134,10 @@ fn add_explanations(deck: &Deck, snapshot: &Snapshot, token: Address, report: &m
         return Ok(Extras { why_plain: Some(CHANGED), ..Extras::default() });
     };
     leave_out_unfollowed(&mut explained_patterns);
+    // The advice changes with the record of all tokens, on the same data: it is told as of now.
+    if answered(&report["patterns"]) {
+        report["patterns"]["recommendedAction"] = explained_patterns["recommendedAction"].clone();
+    }
     if !same(&report["trendline"], &explained_lines) || !same(&report["patterns"], &explained_patterns) {
         return Ok(Extras { why_plain: Some(CHANGED), ..Extras::default() });
     }
@@ -142,10 +146,12 @@ fn add_explanations(deck: &Deck, snapshot: &Snapshot, token: Address, report: &m
     }
     let card = if answered(&report["patterns"]) {
         report["patterns"] = explained_patterns;
-        patterns.answer.best_open()
+        patterns.answer.best_active()
     } else {
         None
     };
+    // No target is drawn beside a warning.
+    let card = card.filter(|_| facts::warning(&report["security"]).is_none());
     let pattern = card.map(|card| &patterns.answer.patterns[card]);
     let record = pattern.and_then(|pattern| record(deck, snapshot, token, pattern.name, progress));
     progress.step(0, 0)?;

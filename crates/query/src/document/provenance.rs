@@ -23,6 +23,9 @@ pub struct Provenance {
     pub as_of: Option<i64>,
     /// Hash of the settings that influence answers.
     pub settings: String,
+    /// Hash of the record of all tokens, which its advice is weighed by; none: it was not counted.
+    #[serde(default)]
+    pub record: Option<String>,
     pub tables: Vec<TableProvenance>,
     /// Tables that are there and could not be used, with the reason; only of what is made now.
     #[serde(skip)]
@@ -47,6 +50,7 @@ impl Provenance {
             token: token.to_string(),
             as_of: dataset.as_of.as_ref().map(|as_of| as_of.time.0),
             settings: short(Sha256::digest(format!("{:?}", snapshot.settings)).as_slice()),
+            record: snapshot.track_records.known("1d").map(|record| short(&record.digest)),
             tables: loaded
                 .map(|table| TableProvenance {
                     name: table.schema.name.to_owned(),
@@ -89,6 +93,10 @@ impl Provenance {
         }
         if self.settings != now.settings {
             changes.push("made with other settings ([analysis] in config.toml, exchanges.toml)".to_owned());
+        }
+        if self.record != now.record {
+            let then = if self.record.is_some() { "made with another record of all tokens" } else { "made before the record of all tokens was counted" };
+            changes.push(then.to_owned());
         }
         for table in &self.tables {
             match now.tables.iter().find(|now| now.name == table.name) {
@@ -162,6 +170,7 @@ mod tests {
             token: "0x01".to_owned(),
             as_of: Some(0),
             settings: "s".to_owned(),
+            record: None,
             tables: vec![table("candles", 2, "a"), table("posts", 1, "b")],
             unread: Vec::new(),
         }
@@ -182,6 +191,7 @@ mod tests {
         assert_eq!(made.changes(&now), Vec::<String>::new());
         now.version = "2.0.0".to_owned();
         now.settings = "t".to_owned();
+        now.record = Some("r".to_owned());
         now.tables[0].rows = 3;
         now.tables[1].hash = "c".to_owned();
         now.tables.push(TableProvenance { name: "pools".to_owned(), rows: 1, hash: String::new() });
@@ -190,6 +200,7 @@ mod tests {
             [
                 "made by tokendeck 1.0.0, this is 2.0.0",
                 "made with other settings ([analysis] in config.toml, exchanges.toml)",
+                "made before the record of all tokens was counted",
                 "`candles` had 2 rows and has 3",
                 "rows of `posts` have other values",
                 "the table `pools` is new",

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+pub use crate::question::security::warning;
+
 /// Display text per identifier: patterns, advice, trends, pattern outcomes, line kinds.
 const SHOWN: &[(&str, &str)] = &[
     ("head_and_shoulders", "Head and shoulders"),

@@ -17,7 +17,7 @@ use crate::{
         alert_body::AlertBody,
         parameter::clip,
         progress::Progress,
-        search::condition::{ConditionMatch, MatchedTokens},
+        search::condition::{self, ConditionMatch, MatchedTokens},
         snapshot::Snapshot,
     },
 };
@@ -102,7 +102,9 @@ fn add(store: &JobStore, deck: &Deck, request: &AlertBody, progress: &Progress) 
     let symbol = request.token_address.and_then(|token| symbol(&snapshot, &token));
     let (condition, token) = (request.condition.clone(), request.token_address);
     let dataset = dataset(&snapshot.dataset.folder);
-    Ok(store.add_alert(&NewAlert { dataset, token, symbol, condition, held: matched.holds, digest: *snapshot.digest(), at: now() })?)
+    let waits = condition::is_weighed(&condition, &snapshot) && snapshot.track_records.want("1d").record.is_none();
+    let digest = if waits { Vec::new() } else { snapshot.digest().to_vec() };
+    Ok(store.add_alert(&NewAlert { dataset, token, symbol, condition, held: matched.holds, digest, at: now() })?)
 }
 
 /// Returns the tokens that currently meet the condition, and those without a value for it.

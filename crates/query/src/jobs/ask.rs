@@ -46,7 +46,7 @@ pub(super) fn ask(deck: &Deck, snapshot: &Snapshot, analysis: Analysis, address:
             ending(deck, snapshot, &question, progress)
         }
         Analysis::Patterns => {
-            ending(deck, snapshot, &PatternsQuestion { contract_address, timeframe: "1d", explain: Explain::Plain }, progress)
+            ending(deck, snapshot, &PatternsQuestion { contract_address, timeframe: "1d", explain: Explain::Plain, include: "all" }, progress)
         }
         Analysis::Security => ending(deck, snapshot, &SecurityQuestion { contract_address, explain: true }, progress),
         Analysis::Dex => {

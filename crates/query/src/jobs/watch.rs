@@ -17,9 +17,10 @@ use crate::{
     deck::DeckEvent,
     question::{
         alert_body::AlertBody,
+        caches::Counted,
         parameter::clip,
         progress::Progress,
-        search::condition::{ConditionFigure, MatchedTokens},
+        search::condition::{self, ConditionFigure, MatchedTokens},
         snapshot::Snapshot,
     },
 };
@@ -39,6 +40,8 @@ const AT_ONCE: usize = 32;
 #[derive(Debug, Default)]
 pub(super) struct AlertWatch {
     generation: u64,
+    /// How often the record of all tokens was published when the alerts were checked.
+    records: u64,
     /// Alerts already checked on these data by any process. They are not checked on them again, even after another process checked them on
     /// other data: else the two would alternate, and the same firing would recur.
     checked: HashSet<String>,
@@ -54,11 +57,15 @@ impl AlertWatch {
     pub(super) fn run_round(&mut self, shared: &Shared, progress: &Progress) {
         let Ok(snapshot) = shared.deck.complete_snapshot() else { return };
         if snapshot.generation != self.generation {
-            *self = Self { generation: snapshot.generation, announced: std::mem::take(&mut self.announced), ..Self::default() };
+            let records = snapshot.track_records.version();
+            *self = Self { generation: snapshot.generation, records, announced: std::mem::take(&mut self.announced), ..Self::default() };
         }
         // Not while the next generation loads, which is checked then.
         let waits = shared.deck.is_loading() || self.again.is_some_and(|again| Instant::now() < again);
-        let checked = (!waits).then(|| self.check_alerts(shared, &snapshot, progress));
+        let checked = (!waits).then(|| {
+            self.take_record(shared, &snapshot, progress)?;
+            self.check_alerts(shared, &snapshot, progress)
+        });
         let announced = self.announce_fired(shared, &dataset(&snapshot.dataset.folder));
         let Some(all) = checked else { return };
         if all == Ok(true) && announced.is_ok() {
@@ -70,6 +77,23 @@ impl AlertWatch {
             self.again = Some(Instant::now() + pause(self.failed));
             self.failed = self.failed.saturating_add(1);
         }
+    }
+
+    /// After a record was published, the tokens that meet a condition on advice are others although the data are the same: those that the
+    /// alerts were checked by are replaced, and nothing fires. Errors: those of the store.
+    fn take_record(&mut self, shared: &Shared, snapshot: &Snapshot, progress: &Progress) -> Result<()> {
+        let records = snapshot.track_records.version();
+        if records == self.records {
+            return Ok(());
+        }
+        for id in &self.checked {
+            let Some(watched) = shared.store.stored_alert(id)? else { continue };
+            if condition::is_weighed(&watched.condition, snapshot) {
+                check(shared, snapshot, &watched, Fires::Never, progress)?;
+            }
+        }
+        self.records = records;
+        Ok(())
     }
 
     /// Checks every due alert; false if one must be retried. Errors: those of the store.
@@ -91,7 +115,7 @@ impl AlertWatch {
                 if progress.cancelled() {
                     return Ok(false);
                 }
-                if check(shared, snapshot, &watched, progress)? {
+                if check(shared, snapshot, &watched, Fires::OnChange, progress)? {
                     self.checked.insert(watched.id);
                 } else {
                     all = false;
@@ -120,12 +144,30 @@ fn pause(failed: u32) -> Duration {
     RETRY.saturating_mul(1 << failed.min(8)).min(RETRY_MAX)
 }
 
-/// Checks one alert; false if it must be retried on the same data.
-fn check(shared: &Shared, snapshot: &Snapshot, watched: &StoredAlert, progress: &Progress) -> Result<bool> {
+/// Whether a check may fire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fires {
+    OnChange,
+    Never,
+}
+
+/// Checks one alert; false if it must be retried on the same data. One on advice waits for the record of all tokens, and its first check with
+/// one says only which tokens meet the condition.
+fn check(shared: &Shared, snapshot: &Snapshot, watched: &StoredAlert, fires: Fires, progress: &Progress) -> Result<bool> {
+    let weighed = condition::is_weighed(&watched.condition, snapshot);
+    let counted = if weighed { snapshot.track_records.want("1d") } else { Counted::default() };
+    if weighed && counted.record.is_none() && counted.problem.is_none() && shared.deck.options().counts_records {
+        return Ok(false);
+    }
+    let is_first = weighed && watched.digest.is_empty();
     let request = AlertBody { token_address: watched.token, condition: watched.condition.clone() };
     match matched_tokens(&shared.deck, snapshot, &request, &progress.quiet()) {
         Ok(matched) => {
-            let fired = shared.store.save_check(watched, &compare(snapshot, watched, &matched))?;
+            let mut outcome = compare(snapshot, watched, &matched);
+            if is_first || fires == Fires::Never {
+                outcome.fired.clear();
+            }
+            let fired = shared.store.save_check(watched, &outcome)?;
             // Several programs may check the alert: the one whose check was kept tells it outside.
             fired.iter().flatten().for_each(|fired| tell_outside(shared, snapshot, fired, progress));
             Ok(fired.is_some())

@@ -13,9 +13,9 @@ use super::{
     request::request,
     snapshot::Snapshot,
     tabular::{Tabled, Tabular},
-    timeframes::{FROM, TIMEFRAME, TIMEFRAMES, TO, candles_of, interval},
+    timeframes::{FROM, TIMEFRAME, frame_of, TO, candles_of, interval},
 };
-use analysis::{frames, market::Lag};
+use analysis::{market::Lag};
 use model::{address::Address, candles::Interval, error::Result, time::Time};
 
 request! {
@@ -46,9 +46,6 @@ pub struct TokenCandles {
     /// Who they are from, each once, as the file says.
     #[serde(skip)]
     pub sources: Vec<String>,
-    /// With no candles: the other timeframes in which the token has candles, stored or resampled from finer ones.
-    #[serde(skip)]
-    pub elsewhere: Vec<&'static str>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -85,35 +82,32 @@ impl Question for CandlesQuestion {
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<TokenCandles> {
         let candles = candles_of(snapshot, &self.token_address)?;
         let series = candles.series();
-        let frame = frames::frame(&series, interval(self.timeframe));
-        let (mut candles, mut cut, mut made, mut stale, mut sources) = (Vec::new(), false, None, None, Vec::new());
-        if let Some(frame) = &frame {
-            let all = frame.as_candles();
-            let range;
-            (range, cut) = latest(all.timestamp, self.from, self.to, self.limit);
-            made = frame.made_beside_own(range.clone());
-            let last = all.timestamp.last().map(|last| Time(*last));
-            let stored = frame.intervals(&series, interval(self.timeframe));
-            for source in stored.iter().flat_map(|from| snapshot.dataset.candles().sources(&self.token_address, *from)) {
-                if !sources.contains(&source) {
-                    sources.push(source);
-                }
+        let frame = frame_of(&series, &self.token_address, self.timeframe)?;
+        let all = frame.as_candles();
+        let (range, cut) = latest(all.timestamp, self.from, self.to, self.limit);
+        let made = frame.made_beside_own(range.clone());
+        let stored = frame.intervals(&series, interval(self.timeframe));
+        let source_of = |from: &Interval| snapshot.dataset.candles().source(&self.token_address, *from);
+        let mut sources = Vec::new();
+        for source in stored.iter().flat_map(|from| snapshot.dataset.candles().sources(&self.token_address, *from)) {
+            if !sources.contains(&source) {
+                sources.push(source);
             }
-            let source = stored.last().and_then(|from| snapshot.dataset.candles().source(&self.token_address, *from));
-            stale = last.and_then(|last| Some((last, snapshot.market.behind(last, interval(self.timeframe), source.as_deref())?)));
-            let finite = |number: f64| number.is_finite().then_some(number);
-            candles.extend(range.map(|i| Candle {
-                timestamp: Time(all.timestamp[i]),
-                open: finite(all.open[i]),
-                high: finite(all.high[i]),
-                low: finite(all.low[i]),
-                close: finite(all.close[i]),
-                volume: finite(all.volume[i]),
-            }));
         }
-        let has = |word: &&&str| frames::frame(&series, interval(word)).is_some_and(|frame| !frame.as_candles().is_empty());
-        let elsewhere = if frame.is_none() { TIMEFRAMES.iter().filter(has).copied().collect() } else { Vec::new() };
-        Ok(TokenCandles { token_address: self.token_address, timeframe: self.timeframe, candles, cut, made, stale, sources, elsewhere })
+        let source = stored.last().and_then(source_of);
+        let last = all.timestamp.last().map(|last| Time(*last));
+        let stale = last.and_then(|last| Some((last, snapshot.market.behind(last, interval(self.timeframe), source.as_deref())?)));
+        let finite = |number: f64| number.is_finite().then_some(number);
+        let candle = |i: usize| Candle {
+            timestamp: Time(all.timestamp[i]),
+            open: finite(all.open[i]),
+            high: finite(all.high[i]),
+            low: finite(all.low[i]),
+            close: finite(all.close[i]),
+            volume: finite(all.volume[i]),
+        };
+        let candles = range.map(candle).collect();
+        Ok(TokenCandles { token_address: self.token_address, timeframe: self.timeframe, candles, cut, made, stale, sources })
     }
 }
 

@@ -5,11 +5,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Question,
+    Find as _, Question,
     missing::MissingRows,
     parameter::{Parameter, ParameterKind, parameter},
     progress::Progress,
     request::request,
+    security::{SecurityWarning, WarningsOf},
     snapshot::Snapshot,
     timeframes::{FROM, TIMEFRAME, TO, candles_of, interval},
 };
@@ -70,6 +71,8 @@ pub struct Comparison {
     pub to: Time,
     /// In the order asked, without duplicates.
     pub tokens: Vec<Compared>,
+    /// Of those that security says to avoid, or whose sale fails.
+    pub warnings: Vec<SecurityWarning>,
     /// Every time in the span at which at least one token has a close, oldest first.
     pub rows: Vec<ComparedRow>,
     /// Why no token has a beta, where the base hardly moves.
@@ -216,6 +219,7 @@ impl Question for CompareQuestion {
             correlations: correlations.collect(),
             rows: side.times.iter().enumerate().map(row).collect(),
             beta_missing: base_is_steady.then(|| no_beta(&tokens[base])),
+            warnings: WarningsOf(addresses.to_vec()).find(snapshot, progress)?,
             tokens,
         })
     }

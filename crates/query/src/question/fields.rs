@@ -16,7 +16,7 @@ use super::{
 use analysis::{
     indicators::{Indicator, from_52w_high},
     market::TokenSummary,
-    patterns::{AdviceWord, Pattern, PatternName, PatternsAnswer, Status, TradeAction},
+    patterns::{AdviceWord, Pattern, PatternName, PatternsAnswer, TradeAction},
     trendlines::Trend,
 };
 use model::{
@@ -31,8 +31,8 @@ use security::score::too_little_known;
 enum FigureSource {
     /// The trend of the trendline analysis.
     Trend,
-    /// The patterns of daily candles, and the status of the leading one.
-    Patterns(fn(&PatternsAnswer, Option<Status>) -> Option<FigureValue>),
+    /// The patterns of daily candles.
+    Patterns(fn(&PatternsAnswer) -> Option<FigureValue>),
     /// Daily candles with plausible prices, none if they end long before the newest in the data.
     Days(fn(&Candles<'_>) -> Option<f64>),
     /// The security inference.
@@ -149,15 +149,18 @@ columns! {
         "trend": Text [].of_words(trends), Trend, "The trend of the trendline analysis; null without candles." = FigureSource::Trend;
         "best_pattern": Text ["pattern"].of_words(patterns), Pattern,
             "The daily-candle pattern with the highest confidence, discounted by age; null without any."
-            = FigureSource::Patterns(|answer, status| {
-                Some(FigureValue::Pattern(Box::new(Pattern { detail: None, ..answer.best()?.clone() }), status))
+            = FigureSource::Patterns(|answer| {
+                Some(FigureValue::Pattern(Box::new(Pattern { detail: None, ..answer.best()?.clone() }), answer.best_status()))
             });
         "recommendedAction": Text ["action"].of_words(actions), TradeAction,
-            "Combined recommendation of the daily-candle patterns; null without daily candles."
-            = FigureSource::Patterns(|answer, _| Some(answer.recommended_action.into()));
+            "The advice of the token's daily candles, as GET /technical/{contractAddress}/patterns gives it: `hold` until the record of all \
+             tokens is counted; null without daily candles." = FigureSource::Patterns(|answer| Some(answer.recommended_action.into()));
         "advice": Text [].of_words(advices), AdviceWord,
-            "`recommendedAction`, no stronger than the record of its patterns allows: `watch` without a record of all tokens that is better than \
-             chance; null without daily candles." = FigureSource::Patterns(|answer, _| Some(answer.advice.as_ref()?.word.into()));
+            "`recommendedAction` with one more word: `watch` where patterns point one way and nothing shows that following them pays; null \
+             without daily candles." = FigureSource::Patterns(|answer| Some(answer.advice.as_ref()?.word.into()));
+        "signal": Text [].of_words(actions), TradeAction,
+            "What the daily-candle patterns alone point to, before any record, age of the candles or security is looked at; null without daily \
+             candles." = FigureSource::Patterns(|answer| Some(answer.signal.map_or(TradeAction::Hold, |signal| signal.action).into()));
         "securityScore": Number ["score"], i64,
             "The score of the security inference; null without its data. One whose recommendation is `NOT ENOUGH DATA` is a missing value in \
              conditions." = FigureSource::Security(|summary| {
@@ -402,15 +405,11 @@ pub(super) mod tests {
         let (old, fresh) = (pattern(PatternName::DoubleTop, 0.9, 50), pattern(PatternName::Rectangle, 0.5, 95));
         let answer = |patterns: &[&Pattern]| PatternsAnswer {
             patterns: patterns.iter().copied().cloned().collect(),
-            recommended_action: TradeAction::Hold,
-            advice: None,
-            peg: None,
-            as_of: None,
-            track_record: None,
+            ..PatternsAnswer::empty()
         };
         assert_eq!(answer(&[&fresh, &old]).best(), Some(&fresh));
         assert_eq!(answer(&[&old]).best(), Some(&old));
         assert_eq!(answer(&[]).best(), None);
-        assert_eq!(answer(&[&fresh]).best_open(), None, "a plain answer does not tell which are open");
+        assert_eq!(answer(&[&fresh]).best_active(), None, "a plain answer does not tell which are open");
     }
 }

@@ -131,6 +131,11 @@ impl Figures {
         self.0.iter().find(|(known, _)| *known == name)?.1.as_ref()
     }
 
+    /// The names of the figures that were computed.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
+        self.0.iter().map(|(name, _)| *name)
+    }
+
     /// Whether the figure was computed, even if the result is null.
     pub fn has(&self, name: &str) -> bool {
         self.0.iter().any(|(known, _)| *known == name)

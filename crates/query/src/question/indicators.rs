@@ -15,10 +15,10 @@ use super::{
     request::request,
     snapshot::Snapshot,
     tabular::{Tabled, Tabular},
-    timeframes::{FROM, TIMEFRAME, TO, candles_of, interval},
+    timeframes::{FROM, TIMEFRAME, TO, candles_of, frame_of},
 };
 use analysis::{
-    frames::{self, CandleVec},
+    frames::{CandleVec},
     indicators::Indicator,
 };
 use model::{
@@ -88,8 +88,7 @@ impl Question for IndicatorsQuestion {
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TokenIndicators> {
         let candles = candles_of(snapshot, &self.contract_address)?;
         let series = candles.series();
-        let frame = frames::frame(&series, interval(self.timeframe));
-        let sound = frame.as_ref().map(|frame| CandleVec::sound(&frame.as_candles())).unwrap_or_default();
+        let sound = CandleVec::sound(&frame_of(&series, &self.contract_address, self.timeframe)?.as_candles());
         let all = sound.as_candles();
         let (range, cut) = latest(all.timestamp, self.from, self.to, self.limit);
         let mut rows: Vec<IndicatorRow> =

@@ -9,13 +9,10 @@ use super::{
     progress::Progress,
     request::{ParameterValue, Request as _, request},
     snapshot::Snapshot,
-    timeframes::{TIMEFRAME, candles_of, interval},
-    track_record::TrackRecordQuestion,
+    timeframes::{TIMEFRAME, candles_of, frame_of, interval},
+    track_record::{TrackRecordQuestion, advise},
 };
-use analysis::{
-    frames,
-    patterns::{PatternsAnswer, patterns_and_status},
-};
+use analysis::patterns::{Pattern, PatternsAnswer, patterns_to_advise};
 use model::{address::Address, error::Result};
 
 request! {
@@ -27,6 +24,11 @@ request! {
             ParameterKind::Word { words: &["false", "true", "record"], default: Some("false") },
             "`true`: adds the evidence behind each pattern and its prices; `record`: what became of the token's earlier patterns too, which \
              takes seconds when it is asked first.",
+        ),
+        include: &'static str = parameter(
+            "include",
+            ParameterKind::Word { words: &["all", "active"], default: Some("all") },
+            "`active`: only the patterns that are forming, or were confirmed in the last 60 candles and have met neither target nor stop.",
         ),
     }
 }
@@ -73,15 +75,17 @@ impl Question for PatternsQuestion {
         let candles = candles_of(snapshot, &self.contract_address)?;
         let series = candles.series();
         let interval = interval(self.timeframe);
-        let frame = frames::frame(&series, interval);
-        let coins = Coins::of(snapshot, &self.contract_address)?;
+        let frame = frame_of(&series, &self.contract_address, self.timeframe)?;
+        let coins = Coins::and_namesakes_of(snapshot, &self.contract_address)?;
         progress.step(1, 2)?;
         let explain = self.explain != Explain::Plain;
-        let mut answer = frame.map_or_else(PatternsAnswer::empty, |frame| {
-            patterns_and_status(&frame.as_candles(), &coins.frames(interval).coins(), explain).0
-        });
-        if explain {
-            TrackRecordQuestion::advise(snapshot, &self.contract_address, &mut answer, self.timeframe, progress);
+        let mut answer = patterns_to_advise(&frame.as_candles(), &coins.frames(interval).coins(), explain);
+        advise(snapshot, &self.contract_address, &mut answer, self.timeframe, progress)?;
+        if self.include == "active" {
+            answer.patterns.retain(Pattern::is_active);
+        }
+        if !explain {
+            return Ok(answer.plain());
         }
         if self.explain == Explain::Record {
             let mut records = TrackRecordQuestion::of_token(snapshot, self.contract_address, self.timeframe, progress)?;
@@ -96,7 +100,6 @@ impl Question for PatternsQuestion {
     }
 
     fn etag(&self, snapshot: &Snapshot) -> String {
-        let target = self.target();
-        if self.explain == Explain::Plain { snapshot.etag(&target) } else { snapshot.etag_of_advice(&target) }
+        snapshot.etag_of_advice(&self.target(), self.timeframe)
     }
 }

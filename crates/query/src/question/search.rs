@@ -84,7 +84,8 @@ impl Question for SearchQuestion {
 
     fn etag(&self, snapshot: &Snapshot) -> String {
         let target = self.target();
-        if target.contains("advice") { snapshot.etag_of_advice(&target) } else { snapshot.etag(&target) }
+        let is_weighed = ["advice", "action"].iter().any(|name| target.to_lowercase().contains(name));
+        if is_weighed { snapshot.etag_of_advice(&target, "1d") } else { snapshot.etag(&target) }
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Tokens> {

@@ -1,8 +1,11 @@
 //! The question behind GET /{contractAddress}/security/inference. Its caches (the contract corpus, traits of scams, summaries) are in
 //! `caches::security`.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::{
-    Question,
+    Find, Question,
     balance_keys::require_balances,
     caches::security::SecuritySummary,
     known_token,
@@ -16,7 +19,7 @@ use model::{
     error::{Code, Problem, Result},
     spelling::meant,
 };
-use security::{AnomalyCode, SecurityInference, facts::scam_report, infer};
+use security::{AnomalyCode, Danger, SecurityInference, facts::scam_report, infer};
 
 request! {
     SecurityQuestion at "/{contractAddress}/security/inference" {
@@ -93,6 +96,55 @@ impl SecurityQuestion {
         }
         let answer = Self { contract_address: token, explain: false }.answer(snapshot, progress)?;
         Ok(snapshot.security.summary(&token).unwrap_or_else(|| SecuritySummary::of(&answer)))
+    }
+}
+
+impl SecurityQuestion {
+    /// The verdict for what stands beside it in an answer about something else; `None` where it cannot be told now. Errors: rows that the
+    /// deck fetches are missing; cancelled.
+    pub fn verdict(snapshot: &Snapshot, token: Address, progress: &Progress) -> Result<Option<SecuritySummary>> {
+        if snapshot.require(Self::NEEDS).is_err() {
+            progress.note_partial();
+            return Ok(None);
+        }
+        match Self::summary(snapshot, token, &progress.quiet()) {
+            Ok(summary) => Ok(Some(summary)),
+            Err(problem) if problem.is_missing_rows() || problem.code == Code::Cancelled => Err(problem),
+            Err(_) => Ok(None),
+        }
+    }
+}
+
+/// `Security: AVOID, score 0. A sale fails: what was bought cannot be sold (SELL_BLOCKED).`: what stands before everything else about a
+/// token; `None` where nothing has to.
+pub fn warning(danger: Danger, score: i64) -> Option<String> {
+    let fails = danger.against_sale().filter(|_| danger.sale_fails());
+    let fails = fails.map_or_else(String::new, |code| format!(" A sale fails: {} ({}).", code.meaning(), code.word()));
+    danger.warns_first().then(|| format!("Security: {}, score {score}.{fails}", danger.word()))
+}
+
+/// A warning that goes with a token.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct SecurityWarning {
+    pub token_address: Address,
+    pub warning: String,
+}
+
+/// The warnings that go with these tokens: those to avoid, and those whose sale fails.
+#[derive(Debug, Clone)]
+pub struct WarningsOf(pub Vec<Address>);
+
+impl Find for WarningsOf {
+    type Found = Vec<SecurityWarning>;
+
+    fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Found> {
+        let mut warnings = Vec::new();
+        for &token_address in &self.0 {
+            let verdict = SecurityQuestion::verdict(snapshot, token_address, progress)?;
+            let warning = verdict.and_then(|verdict| warning(verdict.danger, verdict.score));
+            warnings.extend(warning.map(|warning| SecurityWarning { token_address, warning }));
+        }
+        Ok(warnings)
     }
 }
 

@@ -146,9 +146,10 @@ impl Snapshot {
         format!("\"{}\"", const_hex::encode(&hash.finalize()[..16]))
     }
 
-    /// As `etag`, of an answer with advice, which changes with the records that it is weighed by.
-    pub fn etag_of_advice(&self, canonical: &str) -> String {
-        self.etag(&format!("{canonical}\n{} weighed", self.track_records.version()))
+    /// As `etag`, of an answer that changes with the record of all tokens on this timeframe.
+    pub fn etag_of_advice(&self, canonical: &str, timeframe: &str) -> String {
+        let digest = self.track_records.known(timeframe).map(|record| const_hex::encode(record.digest));
+        self.etag(&format!("{canonical}\nrecord {}", digest.as_deref().unwrap_or("none")))
     }
 
     /// The request with what makes it ask these data again: their generation, and the time they are as of.

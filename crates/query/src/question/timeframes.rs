@@ -5,9 +5,10 @@ use super::{
     parameter::{Parameter, ParameterKind, parameter},
     snapshot::Snapshot,
 };
+use analysis::frames::{self, Frame};
 use model::{
     address::Address,
-    candles::{ChartCandles, Interval},
+    candles::{Candles, ChartCandles, Interval},
     error::{Code, Problem, Result},
     fetch_key::FetchKey,
 };
@@ -23,6 +24,29 @@ pub const TO: Parameter = parameter("to", ParameterKind::Time, "The latest start
 /// The interval of a word of `TIMEFRAMES`.
 pub fn interval(timeframe: &str) -> Interval {
     Interval::parse(timeframe).unwrap_or(Interval::DAY)
+}
+
+/// The candles of this timeframe, stored or made of shorter ones. Errors: all that the token has are longer; the text names the timeframes
+/// that there are.
+pub(super) fn frame_of<'a>(series: &[(Interval, Candles<'a>)], token: &Address, timeframe: &str) -> Result<Frame<'a>> {
+    frames::frame(series, interval(timeframe)).ok_or_else(|| {
+        let there = timeframes_in(series).map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
+        let detail = if there.is_empty() {
+            format!("Token `{token}` has no `{timeframe}` candles, and none of the timeframes {}.", TIMEFRAMES.join(", "))
+        } else {
+            format!("Token `{token}` has no `{timeframe}` candles: ask for {there}.")
+        };
+        Problem::new(Code::NoCandles, detail)
+    })
+}
+
+/// The timeframes in which the token has candles, stored or made of shorter ones.
+pub fn timeframes_of(snapshot: &Snapshot, token: &Address) -> Vec<&'static str> {
+    timeframes_in(&snapshot.dataset.candles().of(token).series()).collect()
+}
+
+fn timeframes_in(series: &[(Interval, Candles<'_>)]) -> impl Iterator<Item = &'static str> {
+    TIMEFRAMES.iter().copied().filter(|word| frames::frame(series, interval(word)).is_some_and(|frame| !frame.as_candles().is_empty()))
 }
 
 /// The token's candles. Errors: the token is unknown, has no candles, or they are missing.

@@ -6,7 +6,7 @@ use super::{
     progress::Progress,
     request::request,
     snapshot::Snapshot,
-    timeframes::{TIMEFRAMES, candles_of, interval},
+    timeframes::{TIMEFRAMES, candles_of, frame_of},
 };
 use analysis::{
     frames,
@@ -44,7 +44,7 @@ impl Question for TrendlineQuestion {
         let candles = candles_of(snapshot, &self.contract_address)?;
         let series = candles.series();
         let frame = match self.timeframe {
-            Some(timeframe) => frames::frame(&series, interval(timeframe)),
+            Some(timeframe) => Some(frame_of(&series, &self.contract_address, timeframe)?),
             None => frames::base(&series).map(|(_, frame)| frame),
         };
         progress.step(1, 2)?;

@@ -12,11 +12,12 @@ use serde_json::{json, value::RawValue};
 
 pub use self::answer::YieldPlan;
 use super::{
-    BodyQuestion, Question,
+    BodyQuestion, Find as _, Question,
     json::{invalid, members, pointer, text, well_formed},
     parameter::{AN_ADDRESS, Arguments, EXAMPLE_TOKEN, EXPLAIN, NamedToken, Parameter, TokenReader, clip},
     progress::Progress,
     request::{ParameterValue, Request, target},
+    security::{SecurityWarning, WarningsOf},
     snapshot::Snapshot,
 };
 pub use analysis::yields::risk::RiskLevel;
@@ -94,7 +95,14 @@ impl Question for YieldQuestion {
         if progress.cancelled() {
             progress.step(0, 0)?;
         }
-        Ok(YieldPlan::new(&plan, &holdings, self.risk_level, self.explain))
+        let mut answer = YieldPlan::new(&plan, &holdings, self.risk_level, self.explain);
+        if let Some(notes) = &mut answer.notes {
+            let warnings = WarningsOf(self.tokens.keys().copied().collect()).find(snapshot, progress)?;
+            let symbol = |token: &Address| snapshot.dataset.token(token).and_then(|token| token.row.symbol.clone());
+            let named = |of: SecurityWarning| format!("{}: {}", symbol(&of.token_address).unwrap_or(of.token_address.short()), of.warning);
+            notes.splice(0..0, warnings.into_iter().map(named));
+        }
+        Ok(answer)
     }
 
     fn body(&self) -> Option<String> {

@@ -34,7 +34,7 @@ impl App {
             DeckEvent::AlertsFired if self.earlier.is_shown() => {}
             DeckEvent::AlertsFired => self.read_alerts(),
             DeckEvent::FeedFailed { table, reason } => self.say(format!("{table}: {reason}"), true),
-            DeckEvent::FeedRefreshed { .. } | DeckEvent::FeedRunning => self.dirty = true,
+            DeckEvent::FeedRefreshed { .. } | DeckEvent::FeedRunning | DeckEvent::RecordCounted(_) => self.dirty = true,
             DeckEvent::JobUpdated(_) => {}
         }
         self.take_in_changes();

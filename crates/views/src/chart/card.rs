@@ -4,7 +4,7 @@
 use super::sheet::trend;
 use crate::prelude::*;
 use analysis::{
-    patterns::{AdviceWord, Direction, Pattern, PatternDetail, Status},
+    patterns::{AdviceWord, Direction, DirectionBy, Pattern, PatternDetail, Status},
     trendlines::{TrendlineAnswer, trend::TrendMeasure},
 };
 use query::question::track_record::TrackRecord;
@@ -116,6 +116,11 @@ impl Card<'_> {
         let (to_target, to_stop) = (away(detail.distance_to_target), away(detail.distance_to_stop));
         let candles = pattern.end_index - pattern.start_index + 1;
         let direction = if detail.direction == Direction::Up { "up" } else { "down" };
+        let direction = match detail.direction_by {
+            DirectionBy::PriorTrend if roomy => format!("either side; {direction} if the trend before goes on"),
+            DirectionBy::PriorTrend => format!("{direction}?"),
+            DirectionBy::Breakout | DirectionBy::Shape => direction.to_owned(),
+        };
         let state = format!("{:.0} % complete", pattern.completion_percent);
         let plain = |label, figure: String, note: String| (label, figure, note, Role::Dim);
         let pivots: Vec<String> = detail.anchors.iter().map(|anchor| price(anchor.price)).collect();
@@ -129,7 +134,7 @@ impl Card<'_> {
             ("target", price(detail.target_price), to_target, Role::Up),
             ("stop", price(detail.stop_price), to_stop, Role::Down),
             reward_risk(detail, roomy),
-            plain("breakout", price(detail.breakout_price), direction.to_owned()),
+            plain("breakout", price(detail.breakout_price), direction),
             plain("status", words::of(&detail.status), state),
             plain("shape match", format!("{:.2}", pattern.confidence), note("not the chance of profit")),
             plain("height", price(detail.height), note(height_note(detail))),
@@ -230,8 +235,7 @@ fn draw_parts(buffer: &mut Buffer, area: Rect, context: &Context<'_>, title: &st
 
 /// A fall by more than the price itself would end below zero.
 fn height_note(detail: &PatternDetail) -> &'static str {
-    let beyond = detail.direction == Direction::Down && detail.height >= detail.breakout_price;
-    if beyond { "over the price: target by log scale" } else { "measured move from breakout" }
+    if detail.target_by_log { "measured on a log scale" } else { "measured move from breakout" }
 }
 
 /// The ratio; of a forming pattern with the price from which it counts.

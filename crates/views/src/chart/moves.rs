@@ -2,6 +2,8 @@
 
 use super::{CANDLES_ASKED, ChartView, patterns::PatternFocus, sheet::Zoom};
 use crate::prelude::*;
+use model::error::Code;
+use query::question::timeframes::timeframes_of;
 
 impl ChartView {
     pub(super) fn step_pattern(&mut self, back: bool, context: &Context<'_>) -> Effect {
@@ -49,15 +51,20 @@ impl ChartView {
 
     /// Goes on to the next timeframe in which the token has candles, where it has none in this one; returns whether it did. A choice made at
     /// another token stays.
-    pub(super) fn pass_over_empty(&mut self) -> bool {
+    pub(super) fn pass_over_empty(&mut self, token: &Address, context: &Context<'_>) -> bool {
         let frame = self.frame();
-        let Some(answer) = self.candles.answer().filter(|answer| answer.timeframe == frame) else { return false };
+        let is_of_frame = self.candles.progress().is_none() && self.candles.question().is_some_and(|asked| asked.timeframe == frame);
+        if !is_of_frame {
+            return false;
+        }
         let stepped = self.stepping.take();
-        if answer.elsewhere.is_empty() {
+        let lacks = self.candles.problem.as_ref().is_some_and(|problem| problem.code == Code::NoCandles);
+        let there = context.snapshot.filter(|_| lacks).map_or_else(Vec::new, |snapshot| timeframes_of(snapshot, token));
+        if there.is_empty() {
             return false;
         }
         let longer = stepped.unwrap_or(true);
-        let has_candles = |frame: Timeframe| answer.elsewhere.contains(&frame.word());
+        let has_candles = |frame: Timeframe| there.contains(&frame.word());
         let mut passed = vec![frame];
         let mut next = self.timeframe().step(longer);
         while !has_candles(next) && next.word() != frame {

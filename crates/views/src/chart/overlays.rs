@@ -92,15 +92,20 @@ impl<'a> ChartOverlays<'a> {
         }
     }
 
-    /// Adds every pattern as a shaded span, and the chosen one in full.
-    pub(super) fn patterns<'p>(&mut self, patterns: impl Iterator<Item = &'p Pattern>, chosen: Option<&Pattern>, slots: &Slots<'_>) {
+    /// Adds every pattern as a shaded span, and the chosen one in full; without target and stop where these may not be shown.
+    pub(super) fn patterns<'p>(
+        &mut self,
+        patterns: impl Iterator<Item = &'p Pattern>,
+        (chosen, targets): (Option<&Pattern>, bool),
+        slots: &Slots<'_>,
+    ) {
         for pattern in patterns {
             if let Some(detail) = &pattern.detail
                 && let Some(shift) = slots.shift(pattern, detail)
             {
                 self.span(pattern, detail, shift, slots);
                 if chosen.is_some_and(|chosen| std::ptr::eq(chosen, pattern)) {
-                    self.chosen(pattern, detail, shift, slots);
+                    self.chosen(pattern, detail, shift, slots, targets);
                 }
             }
         }
@@ -129,7 +134,7 @@ impl<'a> ChartOverlays<'a> {
         });
     }
 
-    fn chosen(&mut self, pattern: &Pattern, detail: &PatternDetail, shift: i64, slots: &Slots<'_>) {
+    fn chosen(&mut self, pattern: &Pattern, detail: &PatternDetail, shift: i64, slots: &Slots<'_>, targets: bool) {
         let place = |index: usize| slots.place((index as i64 + shift) as f64);
         let slot = |index: usize| usize::try_from(index as i64 + shift).ok().and_then(|index| slots.slot(index));
         for segment in &detail.boundary {
@@ -155,7 +160,7 @@ impl<'a> ChartOverlays<'a> {
             Status::Failed => "target, failed",
             Status::Forming | Status::Confirmed => "target",
         };
-        if let Some(from) = slot(pattern.end_index) {
+        if let Some(from) = slot(pattern.end_index).filter(|_| targets) {
             // Their colours tell target from stop, whatever the direction.
             self.levels.push(PriceLevel { price: detail.target_price, from: Some(from), role: Role::Up, label });
             // A completed pattern has no stop.

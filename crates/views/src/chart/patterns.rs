@@ -94,7 +94,7 @@ pub(super) struct ChartPatterns {
     pub(super) asked: ViewQuestion<PatternsQuestion>,
     /// The track record of the token's patterns, asked for with the reasons, as it is slow.
     pub(super) record: ViewQuestion<TrackRecordQuestion>,
-    /// Whether the records of all tokens were known when the patterns were asked for.
+    /// How often the record of all tokens was published when the patterns were asked for.
     weighed: u64,
     /// The security inference of the token, as in the Security view.
     security: ViewQuestion<SecurityQuestion>,
@@ -156,6 +156,17 @@ impl ChartPatterns {
         if !found {
             self.list.cursor.select(usize::MAX);
         }
+    }
+
+    /// The warning that comes before everything else about the token.
+    pub(super) fn warning(&self) -> Option<String> {
+        let security = self.security.answer()?;
+        words::warning(security.danger, security.security_score)
+    }
+
+    /// Whether targets and stops may be shown: not before security has said what it has to, and not beside a warning.
+    pub(super) fn shows_targets(&self) -> bool {
+        self.warning().is_none() && (self.security.answer().is_some() || self.security.problem.is_some())
     }
 
     /// The patterns to draw, in list order.
@@ -242,7 +253,7 @@ impl ChartPatterns {
         }
         let rows = match area.height {
             // The card with its reasons replaces the list.
-            height if self.explained() && self.chosen().is_some() => {
+            height if self.explained() && self.chosen().is_some() && self.shows_targets() => {
                 if height < card::ROWS + 1 + CHART_ROWS {
                     height
                 } else {
@@ -266,11 +277,13 @@ impl ChartPatterns {
             }
             return Rect::default();
         }
-        if self.explained() && self.chosen().is_some() && (!self.beside || area.height <= CARD_BELOW) {
+        if self.explained() && self.chosen().is_some() && self.shows_targets() && (!self.beside || area.height <= CARD_BELOW) {
             self.on_screen = false;
             self.draw_card(buffer, area, trendline, context);
             return Rect::default();
         }
+        let targets = self.shows_targets();
+        self.list.empty_columns = if targets { Vec::new() } else { vec!["distanceToTarget"] };
         let title = self.title();
         let advice = self.asked.answer().map_or_else(String::new, advised);
         let room = usize::from(area.width).saturating_sub(text::width(&title) + NOTE_FRAME);
@@ -283,9 +296,10 @@ impl ChartPatterns {
             panel::failure(body, buffer, context.theme, &problem.detail);
             return Rect::default();
         }
+        let body = self.draw_warning(buffer, body, context);
         let body = self.draw_reasons(buffer, body, context);
         // With enough space, the chosen pattern's card is drawn below the list.
-        let more = body.height >= CARD_BELOW && !self.list.is_empty();
+        let more = body.height >= CARD_BELOW && !self.list.is_empty() && targets;
         let (plain, whole) = (card::ROWS + 1, self.chosen().map_or(0, |chosen| card::rows(chosen, trendline)));
         // A tall screen has room for the reasons too.
         self.roomy = whole > 0 && body.height >= whole + (self.list.len() as u16).saturating_add(2 + KNOWN_ROWS);
@@ -312,6 +326,13 @@ impl ChartPatterns {
         below(rest, card)
     }
 
+    /// Draws the warning that comes before everything else; returns the remaining area.
+    fn draw_warning(&self, buffer: &mut Buffer, body: Rect, context: &Context<'_>) -> Rect {
+        let Some(warning) = self.warning() else { return body };
+        let room = Rect { x: body.x + 1, width: body.width.saturating_sub(2), ..body };
+        below(body, put_wrapped(buffer, room, 0, 0, &warning, 2, context.theme.style(Role::Warning)))
+    }
+
     /// Names the deciding patterns and the reason over the list; returns the remaining area.
     fn draw_reasons(&self, buffer: &mut Buffer, body: Rect, context: &Context<'_>) -> Rect {
         let Some(answer) =
@@ -334,7 +355,7 @@ impl ChartPatterns {
         let Some((pattern, answer)) = self.chosen().zip(self.asked.answer()) else { return };
         let asked = self.asked.question();
         let about = |told: &TrackRecord| {
-            asked.is_some_and(|asked| (asked.contract_address, asked.timeframe) == (told.contract_address, told.timeframe))
+            asked.is_some_and(|asked| (Some(asked.contract_address), asked.timeframe) == (told.contract_address, told.timeframe))
         };
         let told = self.record.answer().filter(|told| about(told));
         let record = told.map(Ok).or(self.record.problem.as_ref().map(Err));
@@ -362,6 +383,9 @@ impl ChartPatterns {
             return (format!("patterns: {}", problem.detail), None);
         }
         let Some(answer) = self.asked.answer() else { return (String::new(), None) };
+        if let Some(warning) = self.warning() {
+            return (String::new(), Some((text::truncate(&warning, cells).into_owned(), true)));
+        }
         if answer.peg.is_some() {
             return beside_verdict(reasons(answer, cells), self.verdict(), cells);
         }

@@ -3,8 +3,7 @@
 
 use crate::prelude::*;
 use analysis::track_record::{Edge, edge};
-use model::error::Code;
-use query::question::track_record::{TrackRecord, TrackRecordQuestion};
+use query::question::track_record::{TrackRecord, WholeRecordQuestion};
 
 /// A signal with its outcomes.
 #[derive(Debug, Clone, PartialEq)]
@@ -101,9 +100,9 @@ pub(super) struct Record {
     open: bool,
     list: List<SignalFields>,
     signals: Vec<SignalSummary>,
-    asked: ViewQuestion<TrackRecordQuestion>,
-    /// Progress of a record that is still incomplete.
-    so_far: Option<String>,
+    asked: ViewQuestion<WholeRecordQuestion>,
+    /// How often the record was published when it was asked for.
+    published: u64,
 }
 
 impl Record {
@@ -118,19 +117,16 @@ impl Record {
         }
     }
 
-    pub(super) fn refresh(&mut self, token: Address, timeframe: &'static str, context: &Context<'_>) {
+    pub(super) fn refresh(&mut self, timeframe: &'static str, context: &Context<'_>) {
         if !self.open {
             return;
         }
-        let question = TrackRecordQuestion { contract_address: token, timeframe, scope: "all" };
-        let mut changed = self.asked.refresh(question.clone(), context);
-        // The record of all tokens is built over several requests: ask again.
-        if let Some(problem) = self.asked.problem.take_if(|problem| problem.code == Code::Loading) {
-            self.so_far = Some(problem.detail);
-            self.asked.clear();
-            changed |= self.asked.refresh(question, context);
+        let published = context.snapshot.map_or(0, |snapshot| snapshot.track_records.version());
+        if self.published != published {
+            self.published = published;
+            self.asked.ask_again();
         }
-        if changed {
+        if self.asked.refresh(WholeRecordQuestion { timeframe }, context) {
             self.signals = self.asked.answer().map_or_else(Vec::new, signals);
             self.arrange();
         }
@@ -170,19 +166,21 @@ impl Record {
         self.list.export("track-record", |place| self.signals.get(place))
     }
 
-    pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, timeframe: &str, context: &Context<'_>) {
+    pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, timeframe: &'static str, context: &Context<'_>) {
         let title = format!("track record · {timeframe} · every token");
-        let waits = self.asked.answer().is_none() && self.asked.problem.is_none();
-        let panel = Panel { note: "Esc back", focused: true, progress: waits.then_some(None), ..Panel::new(&title) };
+        let waits = self.asked.answer().is_none_or(|record| !record.complete) && self.asked.problem.is_none();
+        // How far the count is while it is drawn.
+        let counted = context.snapshot.filter(|_| waits).map(|snapshot| snapshot.track_records.want(timeframe));
+        let (done, total) = counted.map_or((0, 0), |counted| counted.progress);
+        let progress = waits.then(|| (total > 0).then(|| done as f64 / total as f64));
+        let panel = Panel { note: "Esc back", focused: true, progress, ..Panel::new(&title) };
         let body = panel.render(area, buffer, context.theme);
         if let Some(problem) = &self.asked.problem {
             return panel::failure(body, buffer, context.theme, &problem.detail);
         }
         let says = if waits {
-            self.so_far
-                .as_deref()
-                .unwrap_or("following every pattern of the last 2,000 candles of each token; this takes a while")
-                .to_owned()
+            let so_far = if total > 0 { format!(": {done} of {total} tokens so far") } else { String::new() };
+            format!("counting what followed every pattern in the last 2,000 candles of each token{so_far}")
         } else {
             LEGEND.to_owned()
         };

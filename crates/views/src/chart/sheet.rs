@@ -302,7 +302,7 @@ impl ChartSheet {
         }
         let at = window.crosshair.map(|crosshair| crosshair.candle).or(last.checked_sub(1)).and_then(|candle| self.time(candle));
         let drawn = studies.drawn(&slots, at);
-        overlays.patterns(patterns.drawn(), patterns.chosen(), &slots);
+        overlays.patterns(patterns.drawn(), (patterns.chosen(), patterns.shows_targets()), &slots);
         overlays.own_levels(own);
         let crosshair = |crosshair: Crosshair| slots.slot(crosshair.candle).map(|candle| Crosshair { candle, ..crosshair });
         let data = ChartData {

@@ -7,6 +7,7 @@ use model::{
     annotations::{self, Annotation, OwnLevel},
     time::DAY_MS,
 };
+use query::question::track_record;
 use store::Dataset;
 
 /// Vertices as (candle, price): two double bottoms and between them a double top.
@@ -110,7 +111,7 @@ fn families_and_all_patterns_can_be_switched_off_and_it_is_kept() {
     let listed = without.lines().filter(|line| line.contains("Double ")).collect::<Vec<_>>();
     assert!(without.contains("patterns · no reversals"), "{without}");
     assert!(
-        matches!(listed[..], [advice] if advice.contains("Watch: ▲ Double bottom 0.99 · record not counted: R")),
+        matches!(listed[..], [advice] if advice.contains("Watch: ▲ Double bottom 0.99 · no record yet: R")),
         "the advice alone tells of it\n{without}"
     );
     let mut again = ChartView::default();
@@ -248,13 +249,8 @@ fn own_levels_are_drawn_and_stand_with_the_note_beside_the_patterns() {
 
 #[test]
 fn open_patterns_stand_first_and_the_first_one_is_chosen() {
-    // The price goes on to the target of one of them.
-    let rise = |i: usize| {
-        let price = 2.75 + 0.06 * (i - 204) as f64;
-        candle(i, [price - 0.06, price + 0.03, price - 0.09, price])
-    };
-    let rows: Vec<Json> = shape_candles().into_iter().chain((205..217).map(rise)).collect();
-    let (stage, mut view) = (stage(&rows), ChartView::default());
+    // The price has been at the target of one of them.
+    let (stage, mut view) = (shapes(), ChartView::default());
     stage.draw(&mut view, 140, 38);
     let over: Vec<bool> =
         view.patterns.drawn().map(|pattern| pattern.detail.as_ref().is_some_and(|detail| detail.status.is_over())).collect();
@@ -460,13 +456,20 @@ fn the_track_record_of_every_signal_stands_in_one_table() {
     let (mut stage, mut view) = (shapes(), ChartView::default());
     stage.draw(&mut view, 140, 38);
     stage.act(&mut view, Action::TrackRecord);
+    let waits = stage.text(&mut view, 140, 38);
+    assert!(waits.contains("counting what followed every pattern"), "{waits}");
+    // As the deck counts it in the background.
+    let snapshot = stage.snapshot.clone().expect("data");
+    let step = |_, _| Ok(());
+    let (tokens, digest) = track_record::digest(&snapshot, "1d", &step).expect("candles");
+    snapshot.track_records.publish("1d", track_record::count(&snapshot, "1d", (&tokens, digest), None, &step));
     let text = settled(&stage, &mut view, |view| view.record.export().count > Some(0));
     for says in ["TRACK RECORD", "Uptrend", "SIGNAL", "RIGHT", "ANY ENTRY", "STD ERRORS", "Under 2 standard errors"] {
         assert!(text.to_uppercase().contains(&says.to_uppercase()), "{says}: {text}");
     }
     let exported = view.export(&stage.context()).expect("rows to export");
     assert!(exported.columns.starts_with(&["signal".to_owned(), "of".to_owned(), "count".to_owned()]), "{:?}", exported.columns);
-    assert!(view.request(&stage.context()).expect("a request").target.ends_with("/track-record?timeframe=1d&scope=all"));
+    assert!(view.request(&stage.context()).expect("a request").target.ends_with("/technical/track-record?timeframe=1d"));
     stage.act(&mut view, Action::Back);
     assert!(!stage.text(&mut view, 140, 38).contains("STD ERRORS"));
     // With the record there, the advice is weighed by it.
@@ -474,7 +477,7 @@ fn the_track_record_of_every_signal_stands_in_one_table() {
         let advice = view.patterns.asked.answer().and_then(|answer| answer.advice.as_ref());
         advice.is_some_and(|advice| advice.reason != analysis::patterns::AdviceReason::NoRecord)
     });
-    assert!(!weighed.contains("not counted"), "{weighed}");
+    assert!(!weighed.contains("no record yet"), "{weighed}");
 }
 
 #[test]

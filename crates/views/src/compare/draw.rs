@@ -151,6 +151,15 @@ fn signed(value: f64, digits: usize) -> String {
 /// The time at the crosshair, the span, and each token's figures over it; its return is that at the crosshair.
 fn draw_tokens(answer: &Comparison, at: usize, legend: &mut List<LegendFields>, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     let Some(row) = answer.rows.get(at) else { return };
+    let warned = |token: &Address| answer.warnings.iter().find(|of| of.token_address == *token);
+    let warnings: Vec<String> = (answer.tokens.iter())
+        .filter_map(|token| Some(format!("{}: {}", token.symbol.as_deref().unwrap_or_default(), warned(&token.token_address)?.warning)))
+        .collect();
+    let used = match warnings.as_slice() {
+        [] => 0,
+        warnings => put_wrapped(buffer, area, 0, 0, &warnings.join(" "), 2, context.theme.style(Role::Warning)),
+    };
+    let area = below(area, used);
     let percent = format!("percent to {}", format::candle_time(row.timestamp));
     let all: Vec<String> = [span(answer), percent].into_iter().chain(answer.beta_missing.clone()).collect();
     put(buffer, area, 0, 0, &text::truncate(&all.join(" · "), usize::from(area.width)), context.theme.dim());

@@ -54,14 +54,15 @@ pub(super) fn of_dex(question: &PoolsQuestion, dex_id: &str) -> PoolsQuestion {
     PoolsQuestion { filter, ..question.clone() }
 }
 
-/// `Security (4) found SELL_BLOCKED: what was bought cannot be sold`.
-pub(super) fn unsellable(danger: Danger) -> Option<String> {
-    danger.against_sale().map(|code| format!("Security (4) found {}: {}", code.word(), code.meaning()))
+/// The warning of security, or what it found that the figures of a sale don't include: `Security (4) found SELL_TAX: …`.
+pub(super) fn against(danger: Danger, score: i64) -> Option<String> {
+    let found = || danger.against_sale().map(|code| format!("Security (4) found {}: {}", code.word(), code.meaning()));
+    words::warning(danger, score).or_else(found)
 }
 
 /// `sell 50,000 USD: 0.42 % lost and 49,790 USD left, best in UNI/WETH on uniswap-v2`, as a cut number would read as another, and below it
 /// what else stands against selling; returns the lines used.
-pub(super) fn draw(answer: &TokenPools, unsellable: Option<&str>, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
+pub(super) fn draw(answer: &TokenPools, against: Option<&str>, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
     let selling = format!("sell {} USD:", format::count(answer.amount));
     let says = match &answer.best {
         Some(best) => {
@@ -77,12 +78,14 @@ pub(super) fn draw(answer: &TokenPools, unsellable: Option<&str>, buffer: &mut B
     let hint = "x amount  a every DEX";
     // In a low pane the pools need the room.
     let lines = if area.height < LOW { 1 } else { 2 };
-    let mut used = put_wrapped(buffer, area, 0, 0, &says, lines, context.theme.text());
-    if text::width(&says) + text::width(hint) + 2 <= usize::from(area.width) {
-        put_right(buffer, area, 0, hint, context.theme.dim());
+    let mut used = 0;
+    if let Some(against) = against {
+        used += put_wrapped(buffer, area, 0, used, against, lines, context.theme.style(Role::Warning));
     }
-    if let Some(unsellable) = unsellable {
-        used += put_wrapped(buffer, area, 0, used, unsellable, lines, context.theme.style(Role::Warning));
+    let at = used;
+    used += put_wrapped(buffer, area, 0, at, &says, lines, context.theme.text());
+    if text::width(&says) + text::width(hint) + 2 <= usize::from(area.width) {
+        put_right(buffer, area, at, hint, context.theme.dim());
     }
     let estimated = answer.pools.iter().any(TokenPool::is_estimate);
     if !estimated || lines == 1 {

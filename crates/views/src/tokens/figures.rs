@@ -1,7 +1,10 @@
 //! The figures of optional columns: computed off the drawing thread for the rows on screen, and for every token on request or where sorting
 //! and filtering need them. Valid for one generation.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
 
 use super::list::{LISTED, ListedToken, TokenFields};
 use crate::prelude::*;
@@ -11,6 +14,7 @@ use query::{
     question::{
         fields::{FigureValue, Figures},
         search::FiguresOf,
+        track_record::is_weighed,
     },
 };
 use security::score::{NOT_ENOUGH_DATA, too_little_known};
@@ -114,8 +118,12 @@ type Batch = Vec<(Address, Figures)>;
 
 #[derive(Default)]
 pub(super) struct FigureStore {
-    /// The generation, and whether the records of all tokens are known, which advice is weighed by.
-    of: (u64, u64),
+    /// The generation of the figures.
+    generation: u64,
+    /// How often the record of all tokens, by which advice is weighed, was published when they were asked for.
+    records: u64,
+    /// The tokens whose advice is to be asked for again; theirs stays until then.
+    weighed_anew: Vec<Address>,
     pub(super) known: KnownFigures,
     task: Option<PendingResult<Batch>>,
     /// The figures to compute for every token, not only those on screen.
@@ -134,11 +142,16 @@ impl FigureStore {
         [shown, judged]: [Vec<&'static str>; 2],
         context: &Context<'_>,
     ) -> bool {
-        let of = (snapshot.generation, snapshot.track_records.version());
-        if self.of != of {
+        let records = snapshot.track_records.version();
+        if self.generation != snapshot.generation {
             let mut all = std::mem::take(&mut self.all);
             all.extend(judged);
-            *self = Self { of, all, ..Self::default() };
+            *self = Self { generation: snapshot.generation, records, all, ..Self::default() };
+        }
+        if self.records != records {
+            self.records = records;
+            let has_advice = |figures: &Figures| figures.names().any(is_weighed);
+            self.weighed_anew = self.known.iter().filter(|(_, figures)| has_advice(figures)).map(|(token, _)| *token).collect();
         }
         let outcome = self.task.as_mut().and_then(PendingResult::poll_now);
         if outcome.is_some() {
@@ -157,6 +170,12 @@ impl FigureStore {
             }
             None => {}
         }
+        if self.task.is_none() && self.problem.is_none() && !self.weighed_anew.is_empty() {
+            let tokens = self.weighed_anew.split_off(self.weighed_anew.len().saturating_sub(BATCH));
+            let known = tokens.iter().filter_map(|token| self.known.get(token)).flat_map(Figures::names);
+            let names: BTreeSet<&'static str> = known.filter(|name| is_weighed(name)).collect();
+            self.ask(snapshot, FiguresOf { tokens, names: names.into_iter().collect() }, context);
+        }
         if self.task.is_none() && self.problem.is_none() {
             let mut names = shown;
             let mut wanted: Vec<Address> = screen.iter().copied().filter(|token| self.lacks(token, &names)).collect();
@@ -170,11 +189,15 @@ impl FigureStore {
                 }
             }
             if !wanted.is_empty() {
-                let wake = Arc::clone(context.wake);
-                self.task = Some(context.deck.find(snapshot, FiguresOf { tokens: wanted, names }, move || wake()));
+                self.ask(snapshot, FiguresOf { tokens: wanted, names }, context);
             }
         }
         came
+    }
+
+    fn ask(&mut self, snapshot: &Arc<Snapshot>, wanted: FiguresOf, context: &Context<'_>) {
+        let wake = Arc::clone(context.wake);
+        self.task = Some(context.deck.find(snapshot, wanted, move || wake()));
     }
 
     fn lacks(&self, token: &Address, names: &[&str]) -> bool {

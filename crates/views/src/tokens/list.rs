@@ -90,6 +90,7 @@ impl Fields for TokenFields {
             row.token.last_candle.map_or_else(Cell::missing, day)
         }),
         F::hidden("recommendedAction", ColumnKind::Text, LISTED),
+        F::hidden("signal", ColumnKind::Text, LISTED),
         F::hidden("created_at", ColumnKind::Time, LISTED),
         F::hidden("price_as_of", ColumnKind::Time, LISTED),
         F::hidden("market_cap_as_of", ColumnKind::Time, LISTED),

@@ -7,6 +7,8 @@ use crate::document::{Block, Section, StyledText, Tone, chart::Chart, words};
 use analysis::patterns::PatternRecord;
 use model::format::{self, MISSING, many};
 
+/// Fewest ended patterns of which a share is told: of less it is chance.
+const COUNT_LEAST: u64 = 10;
 /// How the patterns of a record were found.
 const AS_THEY_FORMED: &str = "day by day as they formed";
 
@@ -56,7 +58,12 @@ pub(super) fn trade_card(part: &Value, card: usize, record: Option<&PatternRecor
     section.labelled("shape match", format!("{}, not the chance of profit", number(&pattern["confidence"], 2)), Tone::Plain);
     let complete = format!("{} · {} % complete", words::shown(word(&pattern["status"])), number(&pattern["completionPercent"], 0));
     section.labelled("status", complete, Tone::Plain);
-    section.labelled("breakout", format!("{} {}", price(&pattern["breakoutPrice"]), word(&pattern["direction"])), Tone::Plain);
+    let direction = word(&pattern["direction"]);
+    let direction = match pattern["directionBy"].as_str() {
+        Some("prior_trend") => format!("out of either side; {direction} if the trend before goes on"),
+        _ => direction.to_owned(),
+    };
+    section.labelled("breakout", format!("{} {direction}", price(&pattern["breakoutPrice"])), Tone::Plain);
     section.labelled("target", away("targetPrice", "distanceToTarget"), move_tone(&pattern["distanceToTarget"]));
     section.labelled("stop", away("stopPrice", "distanceToStop"), move_tone(&pattern["distanceToStop"]));
     section.labelled("reward:risk", reward_risk(pattern), Tone::Plain);
@@ -69,12 +76,11 @@ pub(super) fn trade_card(part: &Value, card: usize, record: Option<&PatternRecor
     section
 }
 
-/// The height, and how the target follows from it: a fall by more than the whole price is set on a logarithmic scale.
+/// The height, and how the target follows from it.
 fn height(pattern: &Value) -> String {
     let height = price(&pattern["height"]);
-    let (Some(whole), Some(from)) = (pattern["height"].as_f64(), pattern["breakoutPrice"].as_f64()) else { return height };
-    if pattern["direction"] == "down" && whole >= from {
-        return format!("{height}, more than the breakout price: the target is set by it on a logarithmic scale");
+    if pattern["targetByLog"] == true {
+        return format!("{height}, more than half of the breakout price: the target is measured on a logarithmic scale");
     }
     format!("{height} measured from the breakout")
 }
@@ -94,13 +100,16 @@ fn reward_risk(pattern: &Value) -> String {
 fn hit_rate(record: &PatternRecord) -> String {
     let percent = |fraction: f64| format!("{:.0} %", 100.0 * fraction);
     let Some(target) = record.target else { return format!("of those of this token found {AS_THEY_FORMED} none has ended yet") };
+    if record.count < COUNT_LEAST {
+        return format!("too few: {} of this token found {AS_THEY_FORMED} have ended", format::count(record.count));
+    }
     let any = record.random_target.map_or_else(String::new, |any| format!("; of any entry with the same aims {}", percent(any)));
     let count = format::count(record.count);
     format!("{} of the {count} of this token that were found {AS_THEY_FORMED} and ended met their target{any}", percent(target))
 }
 
-/// Patterns with their targets; for unexplained answers with their projected move.
-pub(super) fn patterns(part: &Value) -> PartSection {
+/// Patterns with their targets, unless a warning stands before them; for unexplained answers with their projected move.
+pub(super) fn patterns(part: &Value, targets: bool) -> PartSection {
     let answer = answered("chart patterns", part)?;
     let found = list(&answer["patterns"]);
     if answer["peg"].is_object() {
@@ -113,7 +122,9 @@ pub(super) fn patterns(part: &Value) -> PartSection {
     let explained = found.first().is_some_and(|pattern| pattern["status"].is_string());
     let shown = found.iter().take(ROWS);
     let otherwise = "no pattern in these candles";
-    if explained {
+    if !targets {
+        section.table(&["pattern", "shape match", "status"], shown.map(bare_row).collect(), otherwise);
+    } else if explained {
         let header = &["pattern", "shape match", "status", "target", "stop", "reward:risk"];
         section.table(header, shown.map(explained_row).collect(), otherwise);
     } else {
@@ -144,6 +155,12 @@ fn explained_row(pattern: &Value) -> Vec<StyledText> {
     let mut row = name(pattern);
     row.extend([StyledText::quiet(words::shown(status)), target]);
     row.extend([StyledText::quiet(stop), StyledText::quiet(ratio)]);
+    row
+}
+
+fn bare_row(pattern: &Value) -> Vec<StyledText> {
+    let mut row = name(pattern);
+    row.push(StyledText::quiet(words::shown(word(&pattern["status"]))));
     row
 }
 

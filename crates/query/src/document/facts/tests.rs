@@ -38,7 +38,8 @@ fn a_report_says_what_it_found_and_what_it_lacks() {
         "- **risk, 0–100**: code 95.0 · transfers – · holders –\n",
         "- **trend**: sideways, confidence 0.50\n",
         "| support | 6.8700 now | weak | −0.0100 a candle | 2 touches |\n",
-        "| Head and shoulders | 0.66 | 100 % | ▼ 12.5 % |\n",
+        "## UNI\n\n0x1f98\n\nSecurity: AVOID, score 12.\n",
+        "| Head and shoulders | 0.66 | – |\n",
         "### Checklist\n\n1 found · 1 not checked: data missing · 1 passed\n",
         "| ✗ | SELL\\_TAX | 10 % is lost |\n",
         "| ? | PROXY | no code |\n",
@@ -62,8 +63,10 @@ fn the_record_and_the_list_are_told_apart() {
     report["tokens"][0]["patterns"] = json!({"patterns": [{
         "name": "head_and_shoulders", "confidence": 0.9, "completionPercent": 100.0, "status": "confirmed", "direction": "down",
         "breakoutPrice": 2.0, "height": 0.5}]});
+    report["tokens"][0]["security"] = json!({"securityScore": 52, "recommendation": "CAUTION: a tax"});
     let none = PatternRecord::none(analysis::patterns::PatternName::HeadAndShoulders);
-    let some = PatternRecord { count: 3, target: Some(1.0 / 3.0), random_target: Some(0.25), ..none.clone() };
+    let few = PatternRecord { count: 9, target: Some(1.0), ..none.clone() };
+    let some = PatternRecord { count: 30, target: Some(1.0 / 3.0), random_target: Some(0.25), ..none.clone() };
     let text = |record: &PatternRecord| {
         document(&report, &Extras { card: Some(0), record: Some(record.clone()), ..Extras::default() }).write(DocumentForm::Markdown)
     };
@@ -74,20 +77,26 @@ fn the_record_and_the_list_are_told_apart() {
     ] {
         assert!(text(&none).contains(says), "{says}\n{}", text(&none));
     }
-    let says = "33 % of the 3 of this token that were found day by day as they formed and ended met their target; of any entry with the same aims 25 %";
+    assert!(text(&few).contains("- **record**: too few: 9 of this token found day by day as they formed have ended\n"), "{}", text(&few));
+    let says = "33 % of the 30 of this token that were found day by day as they formed and ended met their target; of any entry with the same aims 25 %";
     assert!(text(&some).contains(says), "{}", text(&some));
+    // Beside a warning there is no trade card, target or stop.
+    report["tokens"][0]["security"] = json!({"securityScore": 12, "recommendation": "AVOID: sells fail"});
+    let warned = document(&report, &Extras { card: Some(0), record: Some(some), ..Extras::default() }).write(DocumentForm::Markdown);
+    assert!(!warned.contains("rade card") && !warned.contains("target") && !warned.contains("stop"), "{warned}");
+    let (warning, name) = (warned.find("Security: AVOID, score 12."), warned.find("Uniswap"));
+    assert!(warning.is_some() && warning < name, "the warning stands first: {warned}");
 }
 
 #[test]
 fn a_fall_by_more_than_the_price_is_not_called_measured() {
-    let told = |direction: &str, height: f64| {
-        let part = json!({"patterns": [{"direction": direction, "breakoutPrice": 0.000_010_73, "height": height}]});
+    let told = |by_log: bool| {
+        let part = json!({"patterns": [{"direction": "down", "breakoutPrice": 0.000_010_73, "height": 0.000_075_7, "targetByLog": by_log}]});
         let section = levels::trade_card(&part, 0, None, Some("stale: so"));
         format!("{:?}", section.blocks)
     };
-    assert!(told("down", 0.000_075_7).contains("0.0000757, more than the breakout price: the target is set by it on a logarithmic scale"));
-    assert!(told("down", 0.000_005).contains("measured from the breakout"));
-    assert!(told("up", 0.000_075_7).contains("measured from the breakout") && told("up", 1.0).contains("stale: so"));
+    assert!(told(true).contains("0.0000757, more than half of the breakout price: the target is measured on a logarithmic scale"));
+    assert!(told(false).contains("0.0000757 measured from the breakout") && told(false).contains("stale: so"));
 }
 
 #[test]

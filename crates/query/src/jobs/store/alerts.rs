@@ -86,8 +86,8 @@ pub(in crate::jobs) struct NewAlert {
     pub(in crate::jobs) symbol: Option<String>,
     pub(in crate::jobs) condition: String,
     pub(in crate::jobs) held: Vec<Address>,
-    /// Digest of the data in which `held` was determined.
-    pub(in crate::jobs) digest: [u8; 32],
+    /// Digest of the data in which `held` was determined; empty if its first check is to determine it.
+    pub(in crate::jobs) digest: Vec<u8>,
     pub(in crate::jobs) at: Time,
 }
 
@@ -99,7 +99,7 @@ pub(in crate::jobs) struct StoredAlert {
     pub(in crate::jobs) token: Option<Address>,
     pub(in crate::jobs) condition: String,
     pub(in crate::jobs) held: Vec<Address>,
-    /// Digest of the last check's data; empty if an older program version stored none.
+    /// Digest of the last check's data; empty if there was none, or an older program version stored none.
     pub(in crate::jobs) digest: Vec<u8>,
 }
 
@@ -336,7 +336,7 @@ mod tests {
 
     fn new(condition: &str, held: &[Address]) -> NewAlert {
         let (condition, held) = (condition.to_owned(), held.to_vec());
-        NewAlert { dataset: "d".to_owned(), token: None, symbol: None, condition, held, digest: [1; 32], at: Time(1) }
+        NewAlert { dataset: "d".to_owned(), token: None, symbol: None, condition, held, digest: vec![1; 32], at: Time(1) }
     }
 
     fn found(held: &[Address], fired: &[Address], at: i64) -> AlertCheck {

@@ -1,9 +1,9 @@
-//! Cache of track records: the replayed pattern signals of each token, and the returns after holder-growth rankings.
+//! Cache of track records: the replayed pattern signals of each token, and the records of all tokens with the state of their counting.
 
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, OnceLock,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -15,25 +15,49 @@ use analysis::{
         returns::{ReturnRecord, SignalReturn},
     },
 };
-use model::{address::Address, locks::Locked as _, time::Time};
+use model::{address::Address, error::Problem, locks::Locked as _, time::Time};
 
-/// Cached replays by token and timeframe, filled on demand, and the growth records.
+/// Most replays kept: of the tokens of a record on each timeframe, and some that were asked for alone.
+const REPLAYS_MAX: usize = 5_000;
+
+/// Cached replays by token and timeframe, and the records of all tokens by timeframe.
 #[derive(Debug, Default)]
 pub struct TrackRecordCache {
     tokens: Mutex<HashMap<(Address, &'static str), Arc<ReplayedToken>>>,
-    growth: OnceLock<Vec<ReturnRecord>>,
-    /// The records of all tokens, by timeframe, once every token is replayed.
-    whole: Mutex<HashMap<&'static str, WholeRecords>>,
-    /// How often records of all tokens were counted.
+    counted: Mutex<HashMap<&'static str, Counted>>,
+    /// How often the record of all tokens was published.
     version: AtomicU64,
 }
 
-/// The records of all tokens.
-#[derive(Debug, Clone)]
-pub struct WholeRecords {
-    pub records: Arc<[PatternRecord]>,
-    /// Of an earlier reading of the data, and not counted anew yet.
+/// The record of all tokens.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WholeRecord {
+    /// Of the candles and of the rules that it was counted by.
+    pub digest: [u8; 32],
+    /// Number of tokens followed.
+    pub tokens: u64,
+    pub as_of: Option<Time>,
+    pub patterns: Arc<[PatternRecord]>,
+    pub trends: Vec<ReturnRecord>,
+    pub growth: Vec<ReturnRecord>,
+}
+
+/// The record of all tokens on one timeframe, as far as it is counted.
+#[derive(Debug, Clone, Default)]
+pub struct Counted {
+    pub record: Option<Arc<WholeRecord>>,
+    /// The record is that of an earlier reading of the data, until this one is counted.
     pub inherited: bool,
+    /// Tokens followed and to be followed.
+    pub progress: (u64, u64),
+    /// Why it cannot be counted.
+    pub problem: Option<Problem>,
+}
+
+impl Counted {
+    fn is_due(&self) -> bool {
+        (self.record.is_none() || self.inherited) && self.problem.is_none()
+    }
 }
 
 /// The replay of one token and timeframe.
@@ -42,8 +66,8 @@ pub(in crate::question) struct ReplayedToken {
     pub as_of: Option<Time>,
     pub signals: Box<[Signal]>,
     pub trends: Box<[SignalReturn]>,
-    /// Whether it holds a peg, to the dollar or to a coin; unknown until the record of all tokens is asked for.
-    pub holds_peg: OnceLock<bool>,
+    /// Of the candles that were replayed.
+    pub digest: [u8; 32],
 }
 
 impl TrackRecordCache {
@@ -51,39 +75,53 @@ impl TrackRecordCache {
         self.tokens.locked().get(&(token, timeframe)).cloned()
     }
 
-    /// Needs no eviction: there is at most one entry for each token and timeframe.
     pub(in crate::question) fn insert(&self, token: Address, timeframe: &'static str, replay: &Arc<ReplayedToken>) {
-        self.tokens.locked().insert((token, timeframe), Arc::clone(replay));
+        let mut tokens = self.tokens.locked();
+        if tokens.len() < REPLAYS_MAX || tokens.contains_key(&(token, timeframe)) {
+            tokens.insert((token, timeframe), Arc::clone(replay));
+        }
     }
 
-    /// The records of all tokens; `None` until every token is replayed.
-    pub fn whole(&self, timeframe: &'static str) -> Option<WholeRecords> {
-        self.whole.locked().get(timeframe).cloned()
+    /// The record of all tokens, as far as it is; from now on it is wanted.
+    pub fn want(&self, timeframe: &'static str) -> Counted {
+        self.counted.locked().entry(timeframe).or_default().clone()
     }
 
-    pub(in crate::question) fn keep_whole(&self, timeframe: &'static str, records: &[PatternRecord]) {
-        self.whole.locked().insert(timeframe, WholeRecords { records: records.into(), inherited: false });
+    /// The record of all tokens, if there is one, without wanting it.
+    pub fn known(&self, timeframe: &str) -> Option<Arc<WholeRecord>> {
+        self.counted.locked().get(timeframe)?.record.clone()
+    }
+
+    /// A timeframe whose record is wanted and not counted yet.
+    pub fn due(&self) -> Option<&'static str> {
+        self.counted.locked().iter().filter(|(_, counted)| counted.is_due()).map(|(timeframe, _)| *timeframe).min()
+    }
+
+    pub fn report(&self, timeframe: &'static str, progress: (u64, u64)) {
+        self.counted.locked().entry(timeframe).or_default().progress = progress;
+    }
+
+    /// Publishes the record, or why it cannot be counted.
+    pub fn publish(&self, timeframe: &'static str, counted: Result<WholeRecord, Problem>) {
+        let (record, problem) = match counted {
+            Ok(record) => (Some(Arc::new(record)), None),
+            Err(problem) => (None, Some(problem)),
+        };
+        self.counted.locked().insert(timeframe, Counted { record, problem, ..Counted::default() });
         self.version.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Takes over the records of all tokens of an earlier reading of the same data, until they are counted anew.
+    /// Takes over the replays of an earlier reading of the same data, and its records until they are counted anew.
     pub(in crate::question) fn inherit(&self, before: &Self) {
-        let whole = before.whole.locked().clone();
-        let inherited = whole.into_iter().map(|(timeframe, whole)| (timeframe, WholeRecords { inherited: true, ..whole }));
-        *self.whole.locked() = inherited.collect();
+        self.tokens.locked().clone_from(&before.tokens.locked());
+        let counted = before.counted.locked().clone();
+        let inherited = |counted: Counted| Counted { record: counted.record, inherited: true, ..Counted::default() };
+        *self.counted.locked() = counted.into_iter().map(|(timeframe, counted)| (timeframe, inherited(counted))).collect();
         self.version.store(before.version(), Ordering::Relaxed);
     }
 
-    /// Grows with each count of all tokens, on which advice depends.
+    /// Grows with each published record of all tokens, on which advice depends.
     pub fn version(&self) -> u64 {
         self.version.load(Ordering::Relaxed)
-    }
-
-    pub(in crate::question) fn growth(&self) -> Option<&Vec<ReturnRecord>> {
-        self.growth.get()
-    }
-
-    pub(in crate::question) fn growth_or_init(&self, compute: impl FnOnce() -> Vec<ReturnRecord>) -> &Vec<ReturnRecord> {
-        self.growth.get_or_init(compute)
     }
 }

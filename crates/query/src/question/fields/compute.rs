@@ -9,13 +9,13 @@ use crate::question::{
     security::SecurityQuestion,
     snapshot::Snapshot,
     timeframes::candles_of,
-    track_record::TrackRecordQuestion,
+    track_record::{advise, is_weighed},
     trendline::PERIOD_DEFAULT,
 };
 use analysis::{
     frames::{self, CandleVec},
     market::TokenSummary,
-    patterns::{PatternsAnswer, patterns_and_status},
+    patterns::{PatternsAnswer, patterns_to_advise},
     trendlines::trendlines,
 };
 use model::{
@@ -34,9 +34,9 @@ pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &
     let by_candles = named(fields).any(|(_, source)| !matches!(source, FigureSource::Security(_)));
     let candles = if by_candles { none_without_data(candles_of(snapshot, &token))? } else { None };
     let series = candles.as_ref().map_or_else(Vec::new, ChartCandles::series);
-    let advise = |answer: &mut PatternsAnswer| TrackRecordQuestion::advise(snapshot, &token, answer, "1d", progress);
+    let advise = |answer: &mut PatternsAnswer| advise(snapshot, &token, answer, "1d", progress);
     let coins = coins(snapshot, &token, fields)?;
-    add_of_candles(&mut figures, fields, &series, &coins.frames(Interval::DAY), summary.is_some_and(TokenSummary::is_stale), &advise);
+    add_of_candles(&mut figures, fields, &series, &coins.frames(Interval::DAY), summary.is_some_and(TokenSummary::is_stale), &advise)?;
     for (name, source) in named(fields) {
         let FigureSource::Security(of) = source else { continue };
         let figure = match SecurityQuestion::summary(snapshot, token, progress) {
@@ -51,7 +51,7 @@ pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &
 
 /// Whether the figure is told by a token's candles alone.
 pub fn is_of_candles(name: &str) -> bool {
-    name != ADVICE && named(&[name]).any(|(_, source)| !matches!(source, FigureSource::Security(_)))
+    !is_weighed(name) && named(&[name]).any(|(_, source)| !matches!(source, FigureSource::Security(_)))
 }
 
 /// Whether the figure needs the patterns, which are slow to find.
@@ -69,17 +69,14 @@ pub fn of_candles(
 ) -> Result<Figures> {
     let mut figures = Figures::default();
     let coins = coins(snapshot, token, fields)?;
-    add_of_candles(&mut figures, fields, series, &coins.frames(Interval::DAY), is_stale, &|_| {});
+    add_of_candles(&mut figures, fields, series, &coins.frames(Interval::DAY), is_stale, &|_| Ok(()))?;
     Ok(figures)
 }
 
 /// The coins that the token may follow, if the patterns are asked for: nothing else depends on them.
 fn coins<'a>(snapshot: &'a Snapshot, token: &Address, fields: &[&str]) -> Result<Coins<'a>> {
-    if fields.iter().any(|field| is_by_patterns(field)) { Coins::of(snapshot, token) } else { Ok(Coins::default()) }
+    if fields.iter().any(|field| is_by_patterns(field)) { Coins::and_namesakes_of(snapshot, token) } else { Ok(Coins::default()) }
 }
-
-/// Weighed by the records of all tokens, which its candles do not tell.
-const ADVICE: &str = "advice";
 
 fn named(fields: &[&str]) -> impl Iterator<Item = &'static (&'static str, FigureSource)> {
     SOURCES.iter().filter(|(name, _)| fields.contains(name))
@@ -91,16 +88,15 @@ fn add_of_candles(
     series: &[(Interval, Candles<'_>)],
     coins: &CoinFrames<'_>,
     is_stale: bool,
-    advise: &dyn Fn(&mut PatternsAnswer),
-) {
+    advise: &dyn Fn(&mut PatternsAnswer) -> Result<()>,
+) -> Result<()> {
     let by_patterns = named(fields).any(|(_, source)| matches!(source, FigureSource::Patterns(_)));
     let by_days = named(fields).any(|(_, source)| matches!(source, FigureSource::Days(_)));
     let frame = if by_patterns || by_days { frames::frame(series, Interval::DAY) } else { None };
-    let advised = fields.contains(&ADVICE);
     let mut patterns =
-        frame.as_ref().filter(|_| by_patterns).map(|frame| patterns_and_status(&frame.as_candles(), &coins.coins(), advised));
-    if let Some((answer, _)) = patterns.as_mut().filter(|_| advised) {
-        advise(answer);
+        frame.as_ref().filter(|_| by_patterns).map(|frame| patterns_to_advise(&frame.as_candles(), &coins.coins(), false));
+    if let Some(answer) = patterns.as_mut().filter(|_| fields.iter().any(|field| is_weighed(field))) {
+        advise(answer)?;
     }
     // No signals from a chart that ended long ago.
     let days = frame.as_ref().filter(|_| by_days && !is_stale).map(|frame| CandleVec::sound(&frame.as_candles())).unwrap_or_default();
@@ -110,12 +106,13 @@ fn add_of_candles(
                 let base = frames::base(series);
                 base.map(|(_, frame)| trendlines(&frame.as_candles(), PERIOD_DEFAULT as usize, false).trend.into())
             }
-            FigureSource::Patterns(of) => patterns.as_ref().and_then(|(answer, status)| of(answer, *status)),
+            FigureSource::Patterns(of) => patterns.as_ref().and_then(of),
             FigureSource::Days(of) => of(&days.as_candles()).map(FigureValue::Number),
             FigureSource::Security(_) => continue,
         };
         figures.set(name, figure);
     }
+    Ok(())
 }
 
 /// The named figures that the token's summary has.

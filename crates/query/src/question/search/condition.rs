@@ -11,6 +11,7 @@ use crate::question::{
     known_token, parameter,
     progress::Progress,
     snapshot::Snapshot,
+    track_record,
 };
 use model::{
     address::Address,
@@ -33,6 +34,11 @@ pub(in crate::question) fn filter(condition: &str, snapshot: &Snapshot) -> Resul
         return Err(Problem::new(Code::InvalidParameter, detail));
     }
     Ok(filter)
+}
+
+/// Whether the condition is on advice, which changes with the record of all tokens.
+pub fn is_weighed(condition: &str, snapshot: &Snapshot) -> bool {
+    filter(condition, snapshot).is_ok_and(|filter| filter.columns().any(track_record::is_weighed))
 }
 
 /// Whether a row with its figures meets the conditions; `None` where that depends on a missing value.

@@ -1,0 +1,118 @@
+//! Counts the records of all tokens in the background, on one thread: those that answers of the current generation asked for. What was counted
+//! is kept in the cache folder by the digest of its candles. What a record is stands in `question::track_record`.
+
+use std::{
+    fs,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
+    sync::{Arc, Weak, atomic::Ordering},
+    time::{Duration, SystemTime},
+};
+
+use super::{Deck, DeckEvent};
+use crate::question::{
+    snapshot::Snapshot,
+    track_record::{WholeRecord, count, digest},
+};
+use analysis::patterns::PatternRecord;
+use model::error::{Code, Problem, Result};
+use store::private_files::{read_text, write_atomic};
+
+/// Most records kept, of all datasets; beyond it the oldest are deleted.
+const KEPT_MAX: usize = 64;
+/// Interval at which a waiting program looks.
+const LOOK: Duration = Duration::from_millis(5);
+/// Size of a kept record, which is some kilobytes.
+const BYTES_MAX: u64 = 1 << 20;
+
+impl Deck {
+    /// Starts to count a record that answers of this generation want, unless one is being counted.
+    pub(super) fn count_wanted(&self) {
+        let is_due = || self.snapshot().is_ok_and(|newest| newest.track_records.due().is_some());
+        if self.options.counts_records && is_due() && !self.counting.swap(true, Ordering::AcqRel) {
+            let deck = self.this.clone();
+            let spawned = std::thread::Builder::new().name("records".into()).spawn(move || count_all(&deck));
+            if spawned.is_err() {
+                self.counting.store(false, Ordering::Release);
+            }
+        }
+    }
+
+    /// For a program that answers once: waits until every record that its answer wanted is there, or is known to be kept nowhere. Returns
+    /// whether one came, so that the same question has another answer.
+    pub fn wait_for_kept_records(&self) -> bool {
+        let Ok(snapshot) = self.snapshot() else { return false };
+        let before = snapshot.track_records.version();
+        while self.counting.load(Ordering::Acquire) && snapshot.track_records.due().is_some_and(|due| snapshot.track_records.want(due).progress.1 == 0) {
+            std::thread::sleep(LOOK);
+        }
+        snapshot.track_records.version() != before
+    }
+
+    fn is_newest(&self, snapshot: &Snapshot) -> bool {
+        self.snapshot().is_ok_and(|newest| newest.generation == snapshot.generation)
+    }
+}
+
+/// Counts until nothing is wanted, or the deck is gone.
+fn count_all(deck: &Weak<Deck>) {
+    loop {
+        let newest = deck.upgrade().and_then(|deck| Some((deck.snapshot().ok()?, deck.options.cache.folder.clone())));
+        let Some((snapshot, cache)) = newest else { return };
+        while let Some(timeframe) = snapshot.track_records.due() {
+            let attempt = AssertUnwindSafe(|| one(deck, &snapshot, timeframe, cache.as_deref()));
+            let defect = |_| Err(Problem::new(Code::Defect, "Counting the record of all tokens met a defect of the program."));
+            let counted = catch_unwind(attempt).unwrap_or_else(defect);
+            let Some(deck) = deck.upgrade() else { return };
+            if !deck.is_newest(&snapshot) {
+                break;
+            }
+            snapshot.track_records.publish(timeframe, counted);
+            deck.notify(DeckEvent::RecordCounted(timeframe));
+        }
+        let Some(deck) = deck.upgrade() else { return };
+        deck.counting.store(false, Ordering::Release);
+        // What was asked for since the last look found this thread counting.
+        let still_due = deck.snapshot().is_ok_and(|newest| newest.track_records.due().is_some());
+        if !still_due || deck.counting.swap(true, Ordering::AcqRel) {
+            return;
+        }
+    }
+}
+
+/// Errors: the record cannot be counted; cancelled, as the generation is no longer the newest.
+fn one(deck: &Weak<Deck>, snapshot: &Arc<Snapshot>, timeframe: &'static str, cache: Option<&Path>) -> Result<WholeRecord> {
+    let is_wanted = || deck.upgrade().is_some_and(|deck| deck.is_newest(snapshot));
+    let step = |_, _| if is_wanted() { Ok(()) } else { Err(Problem::new(Code::Cancelled, "The data were read anew.")) };
+    let (tokens, digest) = digest(snapshot, timeframe, &step)?;
+    let file = cache.map(|cache| cache.join("records").join(format!("{}.json", const_hex::encode(digest))));
+    let known = file.as_deref().and_then(kept);
+    let is_new = known.is_none();
+    let counting = |done, total| {
+        if is_new && total > 0 {
+            snapshot.track_records.report(timeframe, (done, total));
+        }
+        step(done, total)
+    };
+    let record = count(snapshot, timeframe, (&tokens, digest), known, &counting)?;
+    if let Some(file) = file.filter(|_| is_new) {
+        keep(&file, &record.patterns);
+    }
+    Ok(record)
+}
+
+fn kept(file: &Path) -> Option<Vec<PatternRecord>> {
+    serde_json::from_str(&read_text(file, BYTES_MAX).ok()?).ok()
+}
+
+/// Keeps the record. A failure costs only that it is counted again.
+fn keep(file: &Path, patterns: &[PatternRecord]) {
+    let Ok(text) = serde_json::to_vec(patterns) else { return };
+    if let Err(reason) = write_atomic(file, &text) {
+        tracing::warn!("the record of all tokens is not kept: {reason}");
+    }
+    let written = |entry: &fs::DirEntry| entry.metadata().and_then(|meta| meta.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
+    let mut files: Vec<fs::DirEntry> = file.parent().and_then(|folder| fs::read_dir(folder).ok()).into_iter().flatten().flatten().collect();
+    files.sort_by_key(|entry| std::cmp::Reverse(written(entry)));
+    files.iter().skip(KEPT_MAX).for_each(|entry| drop(fs::remove_file(entry.path())));
+}
