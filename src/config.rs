@@ -175,6 +175,7 @@ settings! {
         workers: u32 = "0", Expect::Whole(0, 256), "Threads that answer; 0: as many as processors, up to 8.";
         queue: u32 = "1024", Expect::Whole(1, 1_000_000), "Questions that may wait or run at once.";
         memo_mb: u32 = "48", Expect::Whole(0, 65_536), "MB of answers kept for being asked again.";
+        records: bool = "true", Expect::Switch, "Whether the record of all tokens is counted in the background once an advice asks for it.";
     }
     "remote" remote Remote "Files that a dataset names elsewhere: at object stores and web servers." {
         enabled: Consent = "\"ask\"", Expect::Consent, "Whether they are asked for: \"ask\" once for each dataset and place, true, false; `--remote` says true.";
@@ -237,7 +238,7 @@ impl Config {
             cache: self.cache_options(None),
             wire: None,
             as_of: None,
-            counts_records: true,
+            counts_records: self.deck.records,
         }
     }
 

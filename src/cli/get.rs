@@ -94,7 +94,8 @@ pub(super) fn run(args: &GetArgs) -> Outcome {
         reply = ask();
     }
     // A record that is being counted is waited for: no later request could have what this process has counted so far.
-    while parsed(&reply.body).is_ok_and(|answer| answer["complete"] == false) {
+    let counts = program.deck.options().counts_records;
+    while counts && parsed(&reply.body).is_ok_and(|answer| answer["complete"] == false) {
         let counted = meter.beside(program.wire(), || {}, || wait_for_record(&mut events));
         if !counted {
             break;

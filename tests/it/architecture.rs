@@ -117,7 +117,7 @@ const TOP: &[&str] = &[
 const COMMON: &[&str] =
     &["bin", "boot", "data", "dev", "etc", "home", "lib", "media", "mnt", "opt", "proc", "run", "sbin", "srv", "sys", "tmp", "usr", "var"];
 
-const LINES_MAX: usize = 500;
+const LINES_MAX: usize = 700;
 /// Lines of a crate that one person can still know.
 const CRATE_LINES_MAX: usize = 25_000;
 

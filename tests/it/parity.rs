@@ -47,7 +47,7 @@ use query::{
             column::{CountsQuestion, DescribeQuestion},
         },
         token::TokenQuestion,
-        track_record::TrackRecordQuestion,
+        track_record::{TrackRecordQuestion, WholeRecordQuestion},
         trendline::TrendlineQuestion,
         yields::YieldQuestion,
     },
@@ -103,6 +103,8 @@ const CASES: &[(&str, Option<Held>, &[&str])] = cases! {
         "/technical/{nobody}/track-record",
         "/technical/{weth}/track-record?scope=mine",
     ];
+    // Of configurations that count no record: when one comes, no two programs agree on.
+    "track_record_of_all" Some(held::<WholeRecordQuestion>) => ["/technical/track-record", "/technical/track-record?timeframe=2h"];
     "dexes" Some(held::<DexListQuestion>) => ["/{weth}/dexes", "/{uni}/dexes", "/{nobody}/dexes"];
     "dex" Some(held::<DexDetailQuestion>) => ["/{weth}/dexes/uniswap-v3", "/{uni}/dexes/Uniswap-V3", "/{weth}/dexes/nowhere"];
     "holders_growth" Some(held::<GrowthQuestion>) => [
@@ -262,6 +264,7 @@ impl FrontEnds {
     }
 
     fn over(data: &Path, config: &str) -> Self {
+        let config = &format!("[deck]\nrecords = false\n{config}");
         let home = tempfile::tempdir().unwrap();
         let state = home.path().join("state/tokendeck");
         let (served, view) = (deck(data, config, home.path().join("served")), deck(data, config, home.path().join("view")));

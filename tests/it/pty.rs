@@ -252,7 +252,7 @@ fn a_port_in_use_is_said_and_stops_nothing() {
     let home = Home::new();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap();
-    home.write("config/tokendeck/config.toml", &format!("[api]\nlisten = '{address}'\n"));
+    home.write("config/tokendeck/config.toml", &format!("[api]\nlisten = '{address}'\n[deck]\nrecords = false\n"));
     let mut terminal = home.run(&["--data", DEMO], &[]);
     terminal.see("api failed");
     terminal.ready();

@@ -38,7 +38,7 @@ const CONDITIONS: &[&str] = &[
     "52w<-20",
     "trend:uptrend",
     "pattern:bull_flag or pattern:rectangle",
-    "action=buy price>0.5",
+    "signal=buy price>0.5",
     "age<300d 24h>0",
     "symbol:a",
     "rating>1 or price<2",

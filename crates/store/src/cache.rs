@@ -21,6 +21,7 @@ mod map;
 mod row_selection;
 mod sort;
 mod table;
+mod texts;
 
 use std::path::PathBuf;
 
@@ -31,6 +32,7 @@ pub use self::{
     row_selection::{RowSelection, RowSelectionWriter},
     sort::{SortBy, sort_rows, top_rows},
     table::LargeTable,
+    texts::{keep_text, kept_text},
 };
 pub use self::{
     entry::{CACHE_VERSION, CacheBuildError, EntryLocation, Key, KeyFile},

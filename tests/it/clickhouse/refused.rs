@@ -115,7 +115,7 @@ fn a_question_that_candles_in_place_do_not_answer_is_refused_and_not_to_be_tried
     let asked = bench.server.queries().len();
     for (method, path, body, code, says) in [
         ("POST", "/alerts/rehearse", alert, Code::InvalidRequest, "no alert can be rehearsed: bring it with `where`"),
-        ("GET", &track_record, "", Code::InvalidParameter, "`scope`: the candles of all tokens stay at their source"),
+        ("GET", &track_record, "", Code::InvalidParameter, "cannot be counted: their candles stay at their source"),
     ] {
         let reply = answer_offline(&api, method, path, body.as_bytes());
         let problem = String::from_utf8(reply.body.to_vec()).unwrap();

@@ -207,6 +207,9 @@ fn compare(client: &Client, tool: &str, mut given: JsonObject, (status, sent): &
         let ParameterKind::Integer { default, .. } = limit.kind else { panic!("{tool} has no limit") };
         given.entry("limit").or_insert(default.into());
     }
+    if tool == "patterns" {
+        given.entry("include").or_insert("all".into());
+    }
     if tool == "tokens" && !given.contains_key("addresses") {
         given.entry("only").or_insert("".into());
     }

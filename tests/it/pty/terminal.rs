@@ -45,7 +45,7 @@ impl Home {
     pub(super) fn new() -> Self {
         let home = Self { folder: tempfile::tempdir().unwrap() };
         // A free port, independent of other tests.
-        home.write("config/tokendeck/config.toml", "[api]\nlisten = '127.0.0.1:0'\n");
+        home.write("config/tokendeck/config.toml", "[api]\nlisten = '127.0.0.1:0'\n[deck]\nrecords = false\n");
         home
     }
 

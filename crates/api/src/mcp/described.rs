@@ -34,6 +34,7 @@ pub(super) const SHORT: &[(&str, &str, &str)] = &[
     ("table", "by", "A column: one row for each of its values, with `agg`."),
     ("table", "columns", "By commas; else all."),
     ("table", "sort", "Columns by commas; `-` falls."),
+    ("track_record", "scope", "This token's, or that of all tokens."),
     ("trendline", "period", "Candles to look at."),
     ("yield", "settings", ""),
     ("yield", "tokens", "By symbol or address the amount in smallest units."),

@@ -2,11 +2,10 @@
 //! is kept in the cache folder by the digest of its candles. What a record is stands in `question::track_record`.
 
 use std::{
-    fs,
     panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
     sync::{Arc, Weak, atomic::Ordering},
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
 use super::{Deck, DeckEvent};
@@ -14,16 +13,13 @@ use crate::question::{
     snapshot::Snapshot,
     track_record::{WholeRecord, count, digest},
 };
-use analysis::patterns::PatternRecord;
 use model::error::{Code, Problem, Result};
-use store::private_files::{read_text, write_atomic};
+use store::cache::{keep_text, kept_text};
 
-/// Most records kept, of all datasets; beyond it the oldest are deleted.
-const KEPT_MAX: usize = 64;
+/// Folder of the cache for the records.
+const KEPT_IN: &str = "records";
 /// Interval at which a waiting program looks.
 const LOOK: Duration = Duration::from_millis(5);
-/// Size of a kept record, which is some kilobytes.
-const BYTES_MAX: u64 = 1 << 20;
 
 impl Deck {
     /// Starts to count a record that answers of this generation want, unless one is being counted.
@@ -38,15 +34,14 @@ impl Deck {
         }
     }
 
-    /// For a program that answers once: waits until every record that its answer wanted is there, or is known to be kept nowhere. Returns
-    /// whether one came, so that the same question has another answer.
+    /// For a program that answers once: waits until every record that its first answer wanted is there, or is known to be kept nowhere.
+    /// Returns whether one came, so that the same question has another answer.
     pub fn wait_for_kept_records(&self) -> bool {
         let Ok(snapshot) = self.snapshot() else { return false };
-        let before = snapshot.track_records.version();
         while self.counting.load(Ordering::Acquire) && snapshot.track_records.due().is_some_and(|due| snapshot.track_records.want(due).progress.1 == 0) {
             std::thread::sleep(LOOK);
         }
-        snapshot.track_records.version() != before
+        snapshot.track_records.version() > 0
     }
 
     fn is_newest(&self, snapshot: &Snapshot) -> bool {
@@ -85,8 +80,7 @@ fn one(deck: &Weak<Deck>, snapshot: &Arc<Snapshot>, timeframe: &'static str, cac
     let is_wanted = || deck.upgrade().is_some_and(|deck| deck.is_newest(snapshot));
     let step = |_, _| if is_wanted() { Ok(()) } else { Err(Problem::new(Code::Cancelled, "The data were read anew.")) };
     let (tokens, digest) = digest(snapshot, timeframe, &step)?;
-    let file = cache.map(|cache| cache.join("records").join(format!("{}.json", const_hex::encode(digest))));
-    let known = file.as_deref().and_then(kept);
+    let known = cache.and_then(|cache| serde_json::from_str(&kept_text(cache, KEPT_IN, &digest)?).ok());
     let is_new = known.is_none();
     let counting = |done, total| {
         if is_new && total > 0 {
@@ -95,24 +89,8 @@ fn one(deck: &Weak<Deck>, snapshot: &Arc<Snapshot>, timeframe: &'static str, cac
         step(done, total)
     };
     let record = count(snapshot, timeframe, (&tokens, digest), known, &counting)?;
-    if let Some(file) = file.filter(|_| is_new) {
-        keep(&file, &record.patterns);
+    if let (true, Some(cache), Ok(text)) = (is_new, cache, serde_json::to_string(&*record.patterns)) {
+        keep_text(cache, KEPT_IN, &digest, &text);
     }
     Ok(record)
-}
-
-fn kept(file: &Path) -> Option<Vec<PatternRecord>> {
-    serde_json::from_str(&read_text(file, BYTES_MAX).ok()?).ok()
-}
-
-/// Keeps the record. A failure costs only that it is counted again.
-fn keep(file: &Path, patterns: &[PatternRecord]) {
-    let Ok(text) = serde_json::to_vec(patterns) else { return };
-    if let Err(reason) = write_atomic(file, &text) {
-        tracing::warn!("the record of all tokens is not kept: {reason}");
-    }
-    let written = |entry: &fs::DirEntry| entry.metadata().and_then(|meta| meta.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
-    let mut files: Vec<fs::DirEntry> = file.parent().and_then(|folder| fs::read_dir(folder).ok()).into_iter().flatten().flatten().collect();
-    files.sort_by_key(|entry| std::cmp::Reverse(written(entry)));
-    files.iter().skip(KEPT_MAX).for_each(|entry| drop(fs::remove_file(entry.path())));
 }

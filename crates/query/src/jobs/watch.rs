@@ -17,7 +17,7 @@ use crate::{
     deck::DeckEvent,
     question::{
         alert_body::AlertBody,
-        caches::Counted,
+        caches::RecordCount,
         parameter::clip,
         progress::Progress,
         search::condition::{self, ConditionFigure, MatchedTokens},
@@ -155,7 +155,7 @@ enum Fires {
 /// one says only which tokens meet the condition.
 fn check(shared: &Shared, snapshot: &Snapshot, watched: &StoredAlert, fires: Fires, progress: &Progress) -> Result<bool> {
     let weighed = condition::is_weighed(&watched.condition, snapshot);
-    let counted = if weighed { snapshot.track_records.want("1d") } else { Counted::default() };
+    let counted = if weighed { snapshot.track_records.want("1d") } else { RecordCount::default() };
     if weighed && counted.record.is_none() && counted.problem.is_none() && shared.deck.options().counts_records {
         return Ok(false);
     }

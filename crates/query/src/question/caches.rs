@@ -13,5 +13,5 @@ pub use self::{
     row_orders::{OrderedRows, RowOrderCache},
     security::SecurityCache,
     symbols::SymbolOrder,
-    track_records::{Counted, TrackRecordCache, WholeRecord},
+    track_records::{RecordCount, TrackRecordCache, WholeRecord},
 };

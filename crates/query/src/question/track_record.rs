@@ -129,6 +129,7 @@ impl Question for WholeRecordQuestion {
     const NEEDS: &'static [&'static str] = &["candles"];
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TrackRecord> {
+        all::check_held(snapshot)?;
         let counted = snapshot.track_records.want(self.timeframe);
         let whole = counted.record.filter(|_| !counted.inherited);
         if whole.is_none() {

@@ -24,7 +24,7 @@ const REPLAYS_MAX: usize = 5_000;
 #[derive(Debug, Default)]
 pub struct TrackRecordCache {
     tokens: Mutex<HashMap<(Address, &'static str), Arc<ReplayedToken>>>,
-    counted: Mutex<HashMap<&'static str, Counted>>,
+    counted: Mutex<HashMap<&'static str, RecordCount>>,
     /// How often the record of all tokens was published.
     version: AtomicU64,
 }
@@ -44,7 +44,7 @@ pub struct WholeRecord {
 
 /// The record of all tokens on one timeframe, as far as it is counted.
 #[derive(Debug, Clone, Default)]
-pub struct Counted {
+pub struct RecordCount {
     pub record: Option<Arc<WholeRecord>>,
     /// The record is that of an earlier reading of the data, until this one is counted.
     pub inherited: bool,
@@ -54,7 +54,7 @@ pub struct Counted {
     pub problem: Option<Problem>,
 }
 
-impl Counted {
+impl RecordCount {
     fn is_due(&self) -> bool {
         (self.record.is_none() || self.inherited) && self.problem.is_none()
     }
@@ -83,7 +83,7 @@ impl TrackRecordCache {
     }
 
     /// The record of all tokens, as far as it is; from now on it is wanted.
-    pub fn want(&self, timeframe: &'static str) -> Counted {
+    pub fn want(&self, timeframe: &'static str) -> RecordCount {
         self.counted.locked().entry(timeframe).or_default().clone()
     }
 
@@ -107,7 +107,7 @@ impl TrackRecordCache {
             Ok(record) => (Some(Arc::new(record)), None),
             Err(problem) => (None, Some(problem)),
         };
-        self.counted.locked().insert(timeframe, Counted { record, problem, ..Counted::default() });
+        self.counted.locked().insert(timeframe, RecordCount { record, problem, ..RecordCount::default() });
         self.version.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -115,7 +115,7 @@ impl TrackRecordCache {
     pub(in crate::question) fn inherit(&self, before: &Self) {
         self.tokens.locked().clone_from(&before.tokens.locked());
         let counted = before.counted.locked().clone();
-        let inherited = |counted: Counted| Counted { record: counted.record, inherited: true, ..Counted::default() };
+        let inherited = |counted: RecordCount| RecordCount { record: counted.record, inherited: true, ..RecordCount::default() };
         *self.counted.locked() = counted.into_iter().map(|(timeframe, counted)| (timeframe, inherited(counted))).collect();
         self.version.store(before.version(), Ordering::Relaxed);
     }

@@ -43,17 +43,32 @@ pub(super) fn digest_of(candles: &CandleVec) -> [u8; 32] {
     hash.finalize().into()
 }
 
-/// The tokens that count once each, and the digest of their candles and of the rules they are followed by. Errors: their candles stay at
-/// their source; cancelled.
-pub fn digest(snapshot: &Snapshot, timeframe: &'static str, step: Step<'_>) -> Result<(Vec<Address>, [u8; 32])> {
+/// The tokens that are looked at, of the largest market cap.
+fn candidates(snapshot: &Snapshot) -> Vec<&TokenSummary> {
     let mut all: Vec<&TokenSummary> = snapshot.market.tokens.iter().collect();
     all.sort_by(|a, b| b.market_cap.unwrap_or_default().total_cmp(&a.market_cap.unwrap_or_default()));
     all.truncate(TOKENS_MAX);
-    let _held = snapshot.dataset.require(all.iter().map(|token| FetchKey::Chart(token.token_address))).map_err(|_| {
+    all
+}
+
+fn held<'a>(snapshot: &'a Snapshot, tokens: &[&TokenSummary]) -> Result<impl Sized + use<'a>> {
+    snapshot.dataset.require(tokens.iter().map(|token| FetchKey::Chart(token.token_address))).map_err(|_| {
         let detail = "The record of all tokens cannot be counted: their candles stay at their source and are not all here. Ask for one \
                       token's record, or say read = \"bring\" in dataset.toml.";
         Problem::new(Code::InvalidParameter, detail)
-    })?;
+    })
+}
+
+/// Errors: the candles of all tokens are not here.
+pub(super) fn check_held(snapshot: &Snapshot) -> Result<()> {
+    held(snapshot, &candidates(snapshot)).map(drop)
+}
+
+/// The tokens that count once each, and the digest of their candles and of the rules they are followed by. Errors: their candles stay at
+/// their source; cancelled.
+pub fn digest(snapshot: &Snapshot, timeframe: &'static str, step: Step<'_>) -> Result<(Vec<Address>, [u8; 32])> {
+    let all = candidates(snapshot);
+    let _held = held(snapshot, &all)?;
     let mut hash = Sha256::new();
     hash.update(format!("{} {COUNTED_BY} {timeframe}", env!("CARGO_PKG_VERSION")));
     let mut tokens = Vec::new();

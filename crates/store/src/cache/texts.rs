@@ -1,0 +1,51 @@
+//! Small texts kept in the cache by a digest of what they were made of, so that it is not done again. What is in them belongs to their owners.
+
+use std::{
+    fs::{self, DirEntry},
+    path::Path,
+    time::SystemTime,
+};
+
+use crate::private_files::{read_text, write_atomic};
+
+/// Most texts kept; beyond it the oldest are deleted.
+const TEXTS_MAX: usize = 64;
+/// Size of a text; a larger one is none.
+const BYTES_MAX: u64 = 1 << 20;
+
+/// The text of this digest in `folder` of the cache.
+pub fn kept_text(cache: &Path, folder: &str, digest: &[u8; 32]) -> Option<String> {
+    read_text(&cache.join(folder).join(name(digest)), BYTES_MAX).ok()
+}
+
+/// Keeps a text. A failure costs only that it is made again.
+pub fn keep_text(cache: &Path, folder: &str, digest: &[u8; 32], text: &str) {
+    let folder = cache.join(folder);
+    if let Err(reason) = write_atomic(&folder.join(name(digest)), text.as_bytes()) {
+        return tracing::warn!("a text is not kept in the cache: {reason}");
+    }
+    let written = |entry: &DirEntry| entry.metadata().and_then(|meta| meta.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
+    let mut files: Vec<DirEntry> = fs::read_dir(folder).into_iter().flatten().flatten().collect();
+    files.sort_by_key(|entry| std::cmp::Reverse(written(entry)));
+    files.iter().skip(TEXTS_MAX).for_each(|entry| drop(fs::remove_file(entry.path())));
+}
+
+fn name(digest: &[u8; 32]) -> String {
+    format!("{}.json", const_hex::encode(digest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_found_by_its_digest_and_only_so_many_stay() {
+        let cache = tempfile::tempdir().expect("a folder");
+        assert_eq!(kept_text(cache.path(), "records", &[7; 32]), None);
+        for nth in 0..70 {
+            keep_text(cache.path(), "records", &[nth; 32], &format!("{nth}"));
+        }
+        assert_eq!(kept_text(cache.path(), "records", &[69; 32]).as_deref(), Some("69"));
+        assert_eq!(fs::read_dir(cache.path().join("records")).expect("a folder").count(), TEXTS_MAX);
+    }
+}
