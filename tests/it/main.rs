@@ -37,6 +37,7 @@ mod security;
 mod security_artifacts;
 mod security_checklist;
 mod security_contracts;
+mod security_judgement;
 mod security_mutants;
 mod security_planted;
 mod security_sales;

@@ -88,7 +88,7 @@ fn an_honest_market_is_found_honest() {
         assert!(found.is_empty(), "{found:?}");
         assert_eq!(
             (answer.security_score, answer.recommendation.split(':').next()),
-            (60, Some("NOT ENOUGH DATA")),
+            (59, Some("NOT ENOUGH DATA")),
             "the code is not known"
         );
         assert!(answer.recommendation.contains("no contract code"), "{}", answer.recommendation);
@@ -152,7 +152,7 @@ fn a_token_without_any_of_the_three_is_told_what_to_add() {
 }
 
 /// A coin, and a token whose liquidity (LP tokens in wallets) was pulled from the pool where it traded against the coin.
-fn rugged(coin: &str, symbol: &str, listed: &str, more: &[&str]) -> (Arc<Snapshot>, String) {
+fn rugged(coin: &str, symbol: &str, listed: &str, more: &[(&'static str, &str)]) -> (Arc<Snapshot>, String) {
     let mut case = Case::new(7);
     market(&mut case);
     let (token, creator) = (case.token.clone(), case.creator.clone());
@@ -162,8 +162,8 @@ fn rugged(coin: &str, symbol: &str, listed: &str, more: &[&str]) -> (Arc<Snapsho
     case.row("tokens", format!("{coin},{symbol},A coin,eth,6,1000000000,,{listed}"));
     case.row("holders", format!("{coin},{creator},1000"));
     case.row("holders", format!("{pool},{creator},500"));
-    for row in more {
-        case.row("tokens", (*row).to_owned());
+    for (table, row) in more {
+        case.row(table, (*row).to_owned());
     }
     for (time, left) in [(0, 1.0), (1, 0.99), (60, 0.01)] {
         let (own, other) = (500_000.0 * left, 1_000_000.0 * left);
@@ -180,13 +180,19 @@ fn a_pools_story_counts_for_the_token_that_is_traded_there() {
         codes.map(|code| strength(&answer, code) > 0.0)
     };
     let coin = "0xb000000000000000000000000000000000000001";
-    let rival = "0xb000000000000000000000000000000000000002,USDC,Other coin,eth,6,1,,true";
-    // (symbol, listed, more tokens, whether the coin is the quote)
-    let cases: [(&str, &str, &[&str], bool); 4] = [
+    let other = "0xb000000000000000000000000000000000000002";
+    let rival = format!("{other},USDC,Other coin,eth,6,1,,true");
+    let [first, second] = [3, 4].map(|i| {
+        format!("0xb00000000000000000000000000000000000000{i},uniswap-v2,eth,{other},0x00000000000000000000000000000000000000ee,1,1")
+    });
+    // (symbol, listed, more rows, whether the coin is the quote)
+    let cases: [(&str, &str, &[(&'static str, &str)], bool); 5] = [
         ("USDC", "", &[], true),
-        ("ANY", "true", &[], true),
-        // An impostor with a listed coin's symbol; the case's token is in more pools.
-        ("USDC", "", &[rival], false),
+        // Whoever calls a coin listed makes it no means of payment, and its rival no other.
+        ("ANY", "true", &[], false),
+        ("USDC", "", &[("tokens", &rival)], true),
+        // An impostor with the symbol of a coin in more pools; the case's token is in more pools as well.
+        ("USDC", "true", &[("tokens", &rival), ("pools", &first), ("pools", &second)], false),
         ("ANY", "", &[], false),
     ];
     for (symbol, listed, more, quote) in cases {

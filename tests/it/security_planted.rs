@@ -55,17 +55,20 @@ fn made_by(maker: &str, seed: u64) -> String {
 #[test]
 fn code_like_that_of_the_datasets_scams_is_told_apart() {
     let (scammer, honest) = ("335414", "421015");
-    let mut tokens = "token_address,symbol,name,chain,decimals,listed\n".to_owned();
+    let mut tokens = "token_address,symbol,name,chain,decimals\n".to_owned();
     let (mut contracts, mut scams) = ("token_address,bytecode\n".to_owned(), "address,name,scam_type,bytecode\n".to_owned());
+    for i in 0..198_u8 {
+        let other = Address([i + 3; 20]);
+        writeln!(tokens, "{other},L{i},Other {i},eth,18").unwrap();
+        writeln!(contracts, "{other},0x{}", made_by(honest, u64::from(i))).unwrap();
+    }
     for i in 0..30_u8 {
-        let listed = Address([0x40 + i; 20]);
-        writeln!(tokens, "{listed},L{i},Listed {i},eth,18,true").unwrap();
-        writeln!(contracts, "{listed},0x{}", made_by(honest, u64::from(i))).unwrap();
-        writeln!(scams, "{},Scam {i},rug_pull,0x{}", Address([0x80 + i; 20]), made_by(scammer, 100 + u64::from(i))).unwrap();
+        writeln!(scams, "{},Scam {i},rug_pull,0x{}", Address([0xd0 + i; 20]), made_by(scammer, 1_000 + u64::from(i))).unwrap();
     }
     let asked = [(Address([1; 20]), made_by(scammer, 500)), (Address([2; 20]), made_by(honest, 600))];
+    // The asked scam is among the tokens that are learned from.
     for (address, code) in &asked {
-        writeln!(tokens, "{address},A{},Asked {address},eth,18,", address.0[0]).unwrap();
+        writeln!(tokens, "{address},A{},Asked {address},eth,18", address.0[0]).unwrap();
         writeln!(contracts, "{address},0x{code}").unwrap();
     }
     let deck = deck_of(&[("tokens", tokens), ("contracts", contracts), ("scams", scams)]);
@@ -73,7 +76,7 @@ fn code_like_that_of_the_datasets_scams_is_told_apart() {
         let answer = ask(&deck, asked[i].0).unwrap();
         answer.anomaly_detection.code_patterns.anomalies.iter().find(|text| text.starts_with("SIMILAR_TO_SCAM")).cloned()
     };
-    let said = "SIMILAR_TO_SCAM: its instructions are mixed as in the 30 known scams: none of the 30 listed tokens come as near to them \
+    let said = "SIMILAR_TO_SCAM: its instructions are mixed as in the 30 known scams: up to 0.5 % of the 200 other tokens come as near to them \
                 (scams, contracts)";
     assert_eq!(found(0).as_deref(), Some(said));
     assert_eq!(found(1), None);

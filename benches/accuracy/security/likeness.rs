@@ -1,10 +1,15 @@
-//! Similarity of each contract to known scams, where known scams and listed tokens are from other clusters.
+//! Similarity of each contract to known scams, where known scams and other tokens are from other clusters.
 
 use model::address::Address;
-use security::similarity::{
-    CodeOrigin, SimilarityIndex,
-    bigrams::{BigramClassifier, Example},
-    grams,
+use security::{
+    corpus::alike,
+    infer::traits,
+    resemblance,
+    similarity::{
+        CodeOrigin, Grams, SimilarityIndex,
+        bigrams::{BigramClassifier, Example},
+        grams,
+    },
 };
 
 use super::corpus::{Labelled, Section};
@@ -37,7 +42,8 @@ pub(crate) fn strengths(contracts: &[Labelled], section: Section) -> Vec<(f64, f
 
 struct Corpus {
     index: SimilarityIndex,
-    known: Vec<(CodeOrigin, security::similarity::Grams)>,
+    known: Vec<(CodeOrigin, Grams, Vec<u8>)>,
+    tail: f64,
     classifier: Option<BigramClassifier>,
 }
 
@@ -45,25 +51,40 @@ impl Corpus {
     fn new(contracts: &[&Labelled]) -> Self {
         let mut index = SimilarityIndex::default();
         let (mut known, mut examples) = (Vec::new(), Vec::new());
-        for (label, group) in [("scam", CodeOrigin::Scam), ("benign", CodeOrigin::Template)] {
-            for row in contracts.iter().filter(|row| row.label == label && row.confidence != "low") {
+        // As in a dataset: whatever nobody reported is another token.
+        let of = |scam: bool| contracts.iter().filter(move |row| (row.label == "scam") == scam && (!scam || row.confidence != "low"));
+        for (scam, group) in [(true, CodeOrigin::Scam), (false, CodeOrigin::Token)] {
+            for row in of(scam) {
                 let signature = index.add(Address([0; 20]), group, &row.runtime);
                 examples.extend(signature.and_then(|signature| Example::new(group, &row.runtime, signature)));
-                known.push((group, grams(&row.runtime)));
+                known.push((group, grams(&row.runtime), row.runtime.clone()));
             }
         }
+        let tokens: Vec<Grams> =
+            known.iter().filter(|(group, ..)| *group == CodeOrigin::Token).map(|(_, grams, _)| grams.clone()).collect();
+        let tail = resemblance::tail(alike(&index, &tokens));
         let classifier = BigramClassifier::learn(&examples, &|| Ok(())).expect("nobody gives up");
-        Self { index, known, classifier }
+        Self { index, known, tail, classifier }
     }
 
     fn strength(&self, code: &[u8]) -> (f64, f64) {
         let own = grams(code);
-        let nearest = |group: CodeOrigin| {
-            let others = self.known.iter().filter(|(of, _)| *of == group);
-            others.map(|(_, grams)| self.index.similarity(&own, grams)).fold(0.0, f64::max)
+        let nearest = |group: CodeOrigin, place: usize| {
+            let others = self.known.iter().filter(|(of, ..)| *of == group);
+            let mut alike: Vec<(f64, Vec<u8>)> =
+                others.map(|(_, grams, code)| (self.index.similarity(&own, grams), code.clone())).collect();
+            alike.sort_by(|a, b| b.0.total_cmp(&a.0));
+            alike.into_iter().nth(place).unwrap_or_default()
         };
-        let (scam, benign) = (nearest(CodeOrigin::Scam), nearest(CodeOrigin::Template).max(0.6));
+        let (scam, common) = (nearest(CodeOrigin::Scam, 0), nearest(CodeOrigin::Token, resemblance::TEMPLATE_TOKENS - 1));
+        let floor = self.tail.max(common.0);
+        let likeness = if scam.0 > floor {
+            let [own, theirs] = [code, &*scam.1].map(|code| traits(code, &|| false));
+            resemblance::likeness(scam.0, floor, &own, &theirs).0
+        } else {
+            0.0
+        };
         let judged = self.classifier.as_ref().and_then(|classifier| classifier.judge(code)).map_or(0.0, |judged| judged.strength);
-        ((scam - benign).max(0.0) / 0.4, if benign > 0.6 && benign >= scam { 0.0 } else { judged })
+        (likeness, judged)
     }
 }

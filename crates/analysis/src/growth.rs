@@ -32,6 +32,20 @@ pub enum WhaleTrend {
     Stable,
 }
 
+/// The trend of the whales' balance, and the two balances of `holder_counts` that tell it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct WhaleChange {
+    #[serde(skip)]
+    pub trend: WhaleTrend,
+    pub from: Day,
+    pub to: Day,
+    /// Whole tokens held by whales on the first day, and on the last.
+    pub balance_before: f64,
+    pub balance: f64,
+    /// Percent of the balance before; null where that is nothing.
+    pub percent: Option<f64>,
+}
+
 /// Growth over the `window` days up to the token's last count, relative to the nearest earlier count at most seven days before the window's
 /// start. Returns `None` without such a count, or if it is 0. `counts` is oldest first.
 pub fn growth(counts: DayCounts<'_>, window: u64) -> Option<Growth> {
@@ -40,19 +54,16 @@ pub fn growth(counts: DayCounts<'_>, window: u64) -> Option<Growth> {
 }
 
 /// Trend of the whales' balance from the window's base to the last count: a change beyond ±`threshold_percent` has a direction.
-pub fn whale_trend(counts: DayCounts<'_>, window: u64, threshold_percent: f64) -> Option<WhaleTrend> {
+pub fn whale_change(counts: DayCounts<'_>, window: u64, threshold_percent: f64) -> Option<WhaleChange> {
     let (last, base) = ends(counts, window, |count| count.whale_balance)?;
-    if base.1 <= 0.0 {
-        return Some(if last.1 > base.1 { WhaleTrend::Accumulating } else { WhaleTrend::Stable });
-    }
-    let percent = percent(base.1, last.1);
-    Some(if percent > threshold_percent {
-        WhaleTrend::Accumulating
-    } else if percent < -threshold_percent {
-        WhaleTrend::Distributing
-    } else {
-        WhaleTrend::Stable
-    })
+    let percent = (base.1 > 0.0).then(|| percent(base.1, last.1));
+    let trend = match percent {
+        None if last.1 > base.1 => WhaleTrend::Accumulating,
+        Some(percent) if percent > threshold_percent => WhaleTrend::Accumulating,
+        Some(percent) if percent < -threshold_percent => WhaleTrend::Distributing,
+        _ => WhaleTrend::Stable,
+    };
+    Some(WhaleChange { trend, from: base.0, to: last.0, balance_before: base.1, balance: last.1, percent })
 }
 
 /// Percent change from `base`, which must not be 0. Subtracts first, so that 1000 to 1010 gives 1 and not 1.0000000000000009.
@@ -131,12 +142,13 @@ pub(crate) mod tests {
             (989.9, WhaleTrend::Distributing),
         ] {
             let counts = counts(&[(0, None, Some(1000.0)), (7, None, Some(last))]);
-            assert_eq!(whale_trend(counts.as_counts(), 7, 1.0), Some(expected), "{last}");
+            assert_eq!(whale_change(counts.as_counts(), 7, 1.0).map(|change| change.trend), Some(expected), "{last}");
         }
-        assert_eq!(whale_trend(counts(&[(0, None, Some(1.0))]).as_counts(), 7, 1.0), None);
+        assert_eq!(whale_change(counts(&[(0, None, Some(1.0))]).as_counts(), 7, 1.0), None);
         // From 0, any balance is accumulation; 0 to 0 is stable.
         for (last, expected) in [(1.0, WhaleTrend::Accumulating), (0.0, WhaleTrend::Stable)] {
-            assert_eq!(whale_trend(counts(&[(0, None, Some(0.0)), (7, None, Some(last))]).as_counts(), 7, 1.0), Some(expected), "{last}");
+            let change = whale_change(counts(&[(0, None, Some(0.0)), (7, None, Some(last))]).as_counts(), 7, 1.0).expect("two counts");
+            assert_eq!((change.trend, change.percent, change.from, change.to), (expected, None, Day(0), Day(7)), "{last}");
         }
     }
 }

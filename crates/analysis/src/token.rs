@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    growth::{self, WhaleTrend},
+    growth::{self, WhaleChange, WhaleTrend},
     market::TokenSummary,
     numeric::descending,
 };
@@ -57,13 +57,16 @@ pub struct TokenDetail {
     pub price_as_of: Option<Time>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub market_cap_as_of: Option<Time>,
+    /// With `explain`: what `whale_accumulation_trend` is told by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub whale_change: Option<WhaleChange>,
 }
 
 impl TokenDetail {
-    /// With the dates of its figures.
+    /// As documented: without the dates of its figures, and what they are told by.
     #[must_use]
-    pub fn dated(self, summary: &TokenSummary) -> Self {
-        Self { price_as_of: summary.price_as_of, market_cap_as_of: summary.market_cap_as_of, ..self }
+    pub fn plain(self) -> Self {
+        Self { price_as_of: None, market_cap_as_of: None, whale_change: None, ..self }
     }
 }
 
@@ -106,6 +109,7 @@ pub fn detail(dataset: &dyn Data, token: &Token, summary: &TokenSummary, thresho
     let posts = dataset.posts_of(&address);
     let kols = dataset.kols_of(&address);
     let counts = dataset.holder_counts_of(&address);
+    let whales = growth::whale_change(counts, growth::WINDOW_DAYS_DEFAULT, thresholds.whale_change_percent);
     TokenDetail {
         token_address: address,
         symbol: token.row.symbol.clone(),
@@ -122,9 +126,10 @@ pub fn detail(dataset: &dyn Data, token: &Token, summary: &TokenSummary, thresho
         smart_follower_distribution: smart_followers(dataset, token, summary.price, thresholds),
         top_posts: top_posts(&*posts),
         holders_distribution: holders_distribution(dataset, token),
-        whale_accumulation_trend: growth::whale_trend(counts, growth::WINDOW_DAYS_DEFAULT, thresholds.whale_change_percent),
-        price_as_of: None,
-        market_cap_as_of: None,
+        whale_accumulation_trend: whales.map(|change| change.trend),
+        price_as_of: summary.price_as_of,
+        market_cap_as_of: summary.market_cap_as_of,
+        whale_change: whales,
     }
 }
 

@@ -40,7 +40,7 @@ needs! {
     Transfers "transfers" "no transfer data" "rows of the token in `transfers`";
     Holders "holders" "no holder data" "rows of the token in `holders`";
     Scams "scams.bytecode" "no scams to compare with" "the table `scams`, with `bytecode`";
-    Listed "tokens.listed" "no curated list" "the column `listed` in `tokens`";
+    Liquidity "pools.liquidity" "no liquidity of it or its namesakes" "`liquidity` in `pools`";
     Pools "pools" "no pool in the data" "rows of `pools` with the token, or the label `liquidity_pool`";
     OwnPools "pools" "no pool of its own: others are traded for it" "rows of `pools` in which it is what is traded";
     Trades "transfers" "no transfer with its own pools" "rows of `transfers` from and to its pools";

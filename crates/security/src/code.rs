@@ -67,8 +67,6 @@ pub struct CodeInput<'a> {
     pub owner_is_contract: bool,
     /// Decimals of the token in the dataset, for contracts that do not return them.
     pub decimals: Option<u8>,
-    /// Whether the token is on a curated list.
-    pub listed: bool,
     pub has_source: bool,
 }
 
@@ -114,9 +112,9 @@ pub struct CodeReport {
     pub taxes: Option<Taxes>,
     /// Whether a sale on the chain goes as in the trial.
     pub sale: SaleState,
-    /// The owner that the contract names, over the state of a chain.
+    /// The owner: over the state of a chain the one that the contract names, else that of the dataset.
     pub owner: Option<Address>,
-    /// The contracts whose code decides what it does, each with the start of its code's hash, over the state of a chain.
+    /// The contracts whose code decides what it does, each with the start of its code's hash.
     pub contracts: Vec<(Address, String)>,
     /// Trades over the state of the chain, where it is known.
     pub simulation: Option<Simulation>,
@@ -125,11 +123,9 @@ pub struct CodeReport {
 }
 
 impl CodeReport {
-    /// Whether trading was tried, and yet it is not known whether a sale on the chain goes through.
+    /// Whether it is not known if a sale on the chain goes through: none was tried, or it depends on what is not known.
     pub fn sale_unknown(&self) -> bool {
-        (self.traded || self.simulation.is_some())
-            && self.sale != SaleState::Stands
-            && self.anomalies.iter().all(|anomaly| anomaly.code != AnomalyCode::SellBlocked)
+        self.sale != SaleState::Stands && self.anomalies.iter().all(|anomaly| anomaly.code != AnomalyCode::SellBlocked)
     }
 
     pub fn execution(&self) -> Execution {
@@ -143,6 +139,16 @@ impl CodeReport {
             unfinished: self.unfinished.clone(),
         }
     }
+}
+
+/// Digits of a code's hash that are shown, with `0x`.
+const HASH_SHOWN: usize = 10;
+
+/// The token and the contracts behind it, each with the start of its code's hash.
+pub fn contracts(token: Address, code: &[u8], implementations: &[ImplementationContract]) -> Vec<(Address, String)> {
+    let hash = |code: &[u8]| format!("{:#x}", revm::primitives::keccak256(code))[..HASH_SHOWN].to_owned();
+    let behind = implementations.iter().map(|contract| (contract.address, hash(&contract.code)));
+    std::iter::once((token, hash(code))).chain(behind).collect()
 }
 
 /// Executes the contract and derives its anomalies.
@@ -216,13 +222,7 @@ fn proxy(shape: &mut CodeShape, input: &CodeInput<'_>, report: &mut CodeReport) 
 }
 
 fn holder(input: &CodeInput<'_>) -> PowerHolder {
-    if input.listed {
-        PowerHolder::Listed
-    } else if input.owner_is_contract {
-        PowerHolder::Contract
-    } else {
-        PowerHolder::Account
-    }
+    if input.owner_is_contract { PowerHolder::Contract } else { PowerHolder::Account }
 }
 
 fn execute(input: &CodeInput<'_>, shape: &CodeShape, budget: &Budget, cancelled: &dyn Fn() -> bool) -> CodeReport {

@@ -110,8 +110,8 @@ codes! {
     OwnershipReturns "OWNERSHIP_RETURNS" Code Change Behaviour 0.6 "a power survives the giving up of ownership" "no power was left to an owner who gave it up";
     Blacklist "BLACKLIST" Code Sell Power 0.4 "the owner can stop one holder's sales" "no call of the owner stopped one holder alone";
     ExternalGate "EXTERNAL_GATE" Code Sell Power 0.4 "transfers hang on another contract that the owner chooses" "transfers ask no contract of the owner's choice";
-    Impersonates "IMPERSONATES" Code Likeness Behaviour 0.5 "it bears the name or symbol of a listed token" "no listed token on its chain bears its name or symbol";
-    SimilarToScam "SIMILAR_TO_SCAM" Code Likeness Behaviour 0.7 "its code resembles a known scam more than any template" "no known scam's code comes near";
+    Impersonates "IMPERSONATES" Code Likeness Behaviour 0.5 "it bears the name or symbol of a far larger token" "no token on its chain with its name or symbol has 20 times its liquidity";
+    SimilarToScam "SIMILAR_TO_SCAM" Code Likeness Behaviour 0.7 "its code resembles a known scam more than tokens resemble each other" "no known scam's code is more alike than tokens are";
     SelfDestruct "SELFDESTRUCT" Code Change Behaviour 0.4 "the contract can be destroyed" "no call destroyed it";
     DelegatecallAny "DELEGATECALL_ANY" Code Change Behaviour 0.4 "the contract runs code of the caller's choice" "no call made it run code of the caller's choice";
     PublicMint "PUBLIC_MINT" Code Change Behaviour 0.3 "a stranger can mint without paying" "no call of a stranger made tokens for nothing";

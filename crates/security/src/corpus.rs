@@ -1,17 +1,18 @@
-//! Reference corpus for comparisons: bytecode of known scams and of listed tokens, and the names of listed tokens. Built once per
-//! generation of the data.
+//! Reference corpus for comparisons: bytecode of known scams and of the other tokens, and the names of these. Built once per generation of
+//! the data.
 
 use std::collections::HashMap;
 
 use super::{
-    ListedSimilarity,
+    TokenSimilarity,
+    facts::scam_report,
     similarity::{
         CodeOrigin, Grams, SimilarityIndex,
-        bigrams::{BigramClassifier, Example, is_example},
+        bigrams::{BigramClassifier, Example},
         bytes, grams,
     },
 };
-use analysis::numeric::{median, to_four_places};
+use analysis::numeric::{quantile, to_four_places};
 use model::data::Data;
 use model::{address::Address, error::Result, token::Token};
 
@@ -51,47 +52,47 @@ const LOOKALIKES: &[(char, char)] = &[
 #[derive(Debug, Default)]
 pub struct Corpus {
     pub codes: SimilarityIndex,
-    /// Classifier of scam code against listed tokens' code; `None` if the dataset has too few examples.
+    /// Classifier of scam code against other tokens' code; `None` if the dataset has too few examples.
     pub classifier: Option<BigramClassifier>,
-    /// Baseline of similarities; `None` with fewer than two listed codes.
-    pub alike: Option<ListedSimilarity>,
-    /// Listed tokens by normalized symbol; `names`: by normalized name.
+    /// Baseline of similarities; `None` with fewer than two codes.
+    pub alike: Option<TokenSimilarity>,
+    /// Tokens by normalized symbol; `names`: by normalized name.
     symbols: HashMap<String, Vec<Address>>,
     names: HashMap<String, Vec<Address>>,
 }
 
 impl Corpus {
-    /// Reads the bytecode of all scams and listed tokens. `step` is called with the progress (done, total) and may cancel.
+    /// Reads the bytecode of all scams, and of tokens that nobody reported, whoever lists them. `step` is called with the progress (done,
+    /// total) and may cancel.
     pub fn new(dataset: &dyn Data, step: &dyn Fn(u64, u64) -> Result<()>) -> Result<Self> {
         let mut corpus = Self::default();
         let scams = dataset.scams().addresses();
-        let listed: Vec<&Token> = dataset.tokens().iter().filter(|token| token.row.listed == Some(true)).collect();
-        let total = (scams.len() + listed.len()) as u64;
-        let mut examples = Vec::new();
-        let mut compared: Vec<Grams> = Vec::new();
-        let every = listed.len().div_ceil(COMPARED_MAX).max(1);
-        for (i, address) in scams.iter().enumerate() {
-            step(i as u64, total)?;
-            if let Some(code) = scam_code(dataset, address) {
-                let signature = corpus.codes.add(*address, CodeOrigin::Scam, &code);
-                examples.extend(signature.filter(|_| is_example(i, scams.len())).and_then(|of| Example::new(CodeOrigin::Scam, &code, of)));
-            }
-        }
-        for (i, token) in listed.iter().enumerate() {
-            step((scams.len() + i) as u64, total)?;
-            let address = token.row.token_address;
-            if let Some(code) = contract_code(dataset, &address) {
-                if i % every == 0 {
-                    compared.push(grams(&code));
-                }
-                let signature = corpus.codes.add(address, CodeOrigin::Template, &code);
-                examples
-                    .extend(signature.filter(|_| is_example(i, listed.len())).and_then(|of| Example::new(CodeOrigin::Template, &code, of)));
-            }
+        let tokens: Vec<&Token> =
+            dataset.tokens().iter().filter(|token| scam_report(dataset, &token.row.token_address).is_none()).collect();
+        for token in &tokens {
             for (list, text) in [(&mut corpus.symbols, &token.row.symbol), (&mut corpus.names, &token.row.name)] {
                 if let Some(key) = text.as_deref().map(folded).filter(|key| !key.is_empty()) {
-                    list.entry(key).or_default().push(address);
+                    list.entry(key).or_default().push(token.row.token_address);
                 }
+            }
+        }
+        let coded = tokens.iter().map(|token| token.row.token_address).filter(|address| dataset.contracts().count(address) > 0);
+        let coded = sample(&coded.collect::<Vec<_>>(), EXAMPLES_MAX);
+        let every = scams.len().div_ceil(EXAMPLES_MAX).max(1);
+        let total = (scams.len() + coded.len()) as u64;
+        let of_scams = scams.iter().map(|address| (address, CodeOrigin::Scam, scam_code(dataset, address)));
+        let of_tokens = coded.iter().map(|address| (address, CodeOrigin::Token, contract_code(dataset, address)));
+        let mut examples = Vec::new();
+        let mut compared: Vec<Grams> = Vec::new();
+        for (i, (address, origin, code)) in of_scams.chain(of_tokens).enumerate() {
+            step(i as u64, total)?;
+            let Some(code) = code else { continue };
+            let Some(signature) = corpus.codes.add(*address, origin, &code) else { continue };
+            if origin == CodeOrigin::Token {
+                compared.push(grams(&code));
+            }
+            if origin == CodeOrigin::Token || i % every == 0 {
+                examples.extend(Example::new(origin, &code, signature));
             }
         }
         corpus.alike = alike(&corpus.codes, &compared);
@@ -99,12 +100,7 @@ impl Corpus {
         Ok(corpus)
     }
 
-    /// Whether any token is on a curated list.
-    pub fn has_listed(&self) -> bool {
-        !self.names.is_empty() || !self.symbols.is_empty()
-    }
-
-    /// Other listed tokens on one of its chains with the same symbol, and those with the same name.
+    /// Other tokens on one of its chains with the same symbol, and those with the same name.
     pub fn namesakes(&self, dataset: &dyn Data, token: &Token) -> (Vec<Address>, Vec<Address>) {
         let of = |list: &HashMap<String, Vec<Address>>, text: &Option<String>| -> Vec<Address> {
             let all = text.as_deref().and_then(|text| list.get(&folded(text))).map_or(&[][..], Vec::as_slice);
@@ -118,15 +114,29 @@ impl Corpus {
     }
 }
 
-/// Maximum number of listed tokens whose codes are compared with each other.
-const COMPARED_MAX: usize = 24;
+/// Maximum number of codes of a kind that are learned from; of tokens also that others are compared with.
+const EXAMPLES_MAX: usize = 600;
+/// Maximum number of tokens' codes that are compared with each other.
+const COMPARED_MAX: usize = 100;
+/// The share of pairs of tokens that are less alike than the baseline's tail.
+const TAIL: f64 = 0.99;
 
-/// Similarities of listed tokens' codes, every pair of those given.
-fn alike(index: &SimilarityIndex, codes: &[Grams]) -> Option<ListedSimilarity> {
+/// At most `most` of them, evenly spaced.
+fn sample<T: Copy>(all: &[T], most: usize) -> Vec<T> {
+    all.iter().step_by(all.len().div_ceil(most).max(1)).copied().collect()
+}
+
+/// Similarities of tokens' codes, every pair of a sample. Copies of one code say nothing of how alike two codes are.
+pub fn alike(index: &SimilarityIndex, codes: &[Grams]) -> Option<TokenSimilarity> {
+    let mut codes: Vec<&Grams> = codes.iter().collect();
+    codes.sort_unstable();
+    codes.dedup();
+    let codes = sample(&codes, COMPARED_MAX);
     let pairs = codes.iter().enumerate().flat_map(|(i, a)| codes[i + 1..].iter().map(move |b| (a, b)));
     let mut found: Vec<f64> = pairs.map(|(a, b)| index.similarity(a, b)).collect();
     let highest = found.iter().copied().reduce(f64::max)?;
-    Some(ListedSimilarity { pairs: found.len() as u64, median: to_four_places(median(&mut found)), highest: to_four_places(highest) })
+    let [median, tail] = [0.5, TAIL].map(|share| to_four_places(quantile(&mut found, share)));
+    Some(TokenSimilarity { pairs: found.len() as u64, median, tail, highest: to_four_places(highest) })
 }
 
 /// Runtime bytecode of a contract, if any.

@@ -256,10 +256,6 @@ impl<'a> Facts<'a> {
         self.token.row.total_supply.filter(|supply| supply.is_finite() && *supply > 0.0)
     }
 
-    pub fn listed(&self) -> bool {
-        self.token.row.listed == Some(true)
-    }
-
     /// Latest time in the dataset's data on the token, from which the remaining term of a lock is counted. `transfer` is the time of its
     /// last transfer.
     pub fn as_of(&self, transfer: Option<Time>) -> Option<Time> {

@@ -65,47 +65,65 @@ fn concentration(metrics: &HolderMetrics, spread: &Spread, log: &mut CheckLog) -
         log.prove(code, rows(10));
     }
     let mut found = Vec::new();
-    let strength = (metrics.top10_free - TOP10_FROM) / TOP10_SPAN;
-    let sentence = format!("the ten largest free holders have {} of {} (holders)", percent(metrics.top10_free), spread.whole);
+    let top = spread.top_of_free(10);
+    let strength = (top - TOP10_FROM) / TOP10_SPAN;
+    let sentence = format!("the ten largest holders have {} of {} (holders)", percent(top), spread.free_whole);
     if strength > 0.0 {
         let anomaly = Anomaly::new(AnomalyCode::Top10Concentration, strength, sentence);
-        found.push(anomaly.figure("top10FreeHolders", metrics.top10_free).evidence(rows(10)));
+        found.push(anomaly.figure("ofFree", top).figure("top10FreeHolders", metrics.top10_free).evidence(rows(10)));
     } else {
         log.saw(AnomalyCode::Top10Concentration, sentence);
     }
-    let strength = (metrics.hhi - HHI_FROM) / HHI_SPAN;
-    let equal = if metrics.hhi > 0.0 { format!(", as if {:.1} equal holders had all", 1.0 / metrics.hhi) } else { String::new() };
-    let sentence = format!("the squared shares add up to {:.3}{equal} (holders)", metrics.hhi);
-    if strength > 0.0 {
-        found.push(Anomaly::new(AnomalyCode::HhiHigh, strength, sentence).figure("hhi", metrics.hhi).evidence(rows(10)));
+    // Of a part of all holders only the bounds are known; what may be either is neither.
+    let least = metrics.hhi_at_least.unwrap_or(metrics.hhi);
+    let between = |a: String, b: String| if a == b { a } else { format!("{a} to {b}") };
+    let sums = between(format!("{least:.4}"), format!("{:.4}", metrics.hhi));
+    let sentence = match least {
+        _ if metrics.hhi <= 0.0 => "nobody holds it outside pools and exchanges (holders)".to_owned(),
+        0.0 => format!("the squared shares outside pools and exchanges add up to no more than {:.4} (holders)", metrics.hhi),
+        _ => format!(
+            "the squared shares outside pools and exchanges add up to {sums}, as if {} equal holders had all (holders)",
+            between(format!("{:.1}", 1.0 / metrics.hhi), format!("{:.1}", 1.0 / least))
+        ),
+    };
+    if least > HHI_FROM {
+        let anomaly = Anomaly::new(AnomalyCode::HhiHigh, (least - HHI_FROM) / HHI_SPAN, sentence);
+        found.push(anomaly.figure("hhi", least).evidence(rows(10)));
+    } else if metrics.hhi > HHI_FROM {
+        log.note(NeededInput::AllHolders, &[AnomalyCode::HhiHigh]);
     } else {
         log.saw(AnomalyCode::HhiHigh, sentence);
     }
     let few = match metrics.nakamoto {
-        Some(1) => Some((1.0, format!("one holder has more than half of {} (holders)", spread.whole))),
+        Some(1) => Some((1.0, format!("one holder has more than half of {} (holders)", spread.free_whole))),
         Some(n @ 2..=3) => {
-            Some((if n == 2 { 0.6 } else { 0.3 }, format!("{n} holders together have more than half of {} (holders)", spread.whole)))
+            let sentence = format!("{n} holders together have more than half of {} (holders)", spread.free_whole);
+            Some((if n == 2 { 0.6 } else { 0.3 }, sentence))
         }
         _ => None,
     };
-    if let Some((strength, sentence)) = few {
+    if few.is_some() && spread.is_part() && metrics.hhi_at_least == Some(0.0) {
+        // More than half of what is listed, and nobody knows of how much.
+        log.note(NeededInput::AllHolders, &[AnomalyCode::NakamotoLow]);
+    } else if let Some((strength, sentence)) = few {
         let n = metrics.nakamoto.unwrap_or_default();
         found.push(Anomaly::new(AnomalyCode::NakamotoLow, strength, sentence).figure("nakamoto", n as f64).evidence(rows(n as usize)));
     } else {
         let sentence = metrics.nakamoto.map_or_else(
-            || format!("all free holders together have no more than half of {} (holders)", spread.whole),
-            |n| format!("the {n} largest free holders together have more than half of {} (holders)", spread.whole),
+            || format!("all that are listed together have no more than half of {} (holders)", spread.free_whole),
+            |n| format!("the {n} largest holders together have more than half of {} (holders)", spread.free_whole),
         );
         log.saw(AnomalyCode::NakamotoLow, sentence);
     }
-    let sentence = format!("the Gini coefficient of {} holders is {:.4} (holders)", spread.count(), metrics.gini);
+    let gini = spread.gini();
+    let sentence = format!("the Gini coefficient of {} holders is {gini:.4} (holders)", spread.count());
     let many = spread.count() >= GINI_COUNT_MIN;
     if spread.partial == Some(Partial::Holders) {
         log.note(NeededInput::AllHolders, &[AnomalyCode::GiniExtreme]);
-    } else if many && metrics.gini >= GINI_MIN {
+    } else if many && gini >= GINI_MIN {
         // Further holders, who have less than those listed, would only raise it.
-        let strength = 0.5 + (metrics.gini - GINI_MIN) / (1.0 - GINI_MIN) / 2.0;
-        found.push(Anomaly::new(AnomalyCode::GiniExtreme, strength, sentence).figure("gini", metrics.gini).evidence(rows(10)));
+        let strength = 0.5 + (gini - GINI_MIN) / (1.0 - GINI_MIN) / 2.0;
+        found.push(Anomaly::new(AnomalyCode::GiniExtreme, strength, sentence).figure("gini", gini).evidence(rows(10)));
     } else if spread.partial == Some(Partial::Supply) {
         log.note(NeededInput::AllHolders, &[AnomalyCode::GiniExtreme]);
     } else if !many {

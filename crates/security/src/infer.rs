@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use super::{
-    AnomalyCode, AnomalyDetection, Danger, Explanation, Missing, Part, SecurityChanges, SecurityInference, changes,
+    AnomalyCode, AnomalyDetection, Danger, Explanation, Missing, Part, SecurityChanges, SecurityInference,
+    changes::Scan,
     check_log::{self, CheckLog, NeededInput},
     checks,
     code::{
@@ -54,16 +55,18 @@ pub fn has_data(dataset: &dyn Data, token: &Address) -> bool {
         || dataset.holders_listed(token) > 0
 }
 
-/// Runs the security inference. `traits_of` executes a known scam's code as `traits` does, and may cache the result. Errors: besides a
+/// Runs the security inference, and returns what later scans are compared with. `earlier`: earlier scans of the dataset's files, the newest
+/// first. `traits_of` executes a known scam's code as `traits` does, and may cache the result. Errors: besides a
 /// cancellation, what of the chain's state is needed and was not fetched.
 pub fn infer(
     dataset: &dyn Data,
     token: &Token,
     (corpus, exchanges): (&Corpus, &Exchanges),
+    earlier: &[Scan],
     explain: bool,
     traits_of: &dyn Fn(&Address, &[u8]) -> CodeTraits,
     watch: &dyn ProgressSink,
-) -> Result<SecurityInference> {
+) -> Result<(SecurityInference, Scan)> {
     let facts = Facts::new(dataset, token);
     // First, as most of its state may have to be fetched.
     let live = live_report(&facts, exchanges, &|| watch.cancelled())?;
@@ -73,14 +76,18 @@ pub fn infer(
     let holders = holders::examine(&facts, &transactions);
     watch.step(total - 2, total)?;
     let mut log = CheckLog::default();
-    let earlier = live.as_ref().and_then(|_| earlier_report(&facts, exchanges, &|| watch.cancelled()));
+    let live_before = live.as_ref().map(|_| earlier_report(&facts, exchanges, &|| watch.cancelled()));
     // What the node says counts: code of the dataset for an address without any is of the past.
     let (code, report) = live.unwrap_or_else(|| {
         let code = contract_code(dataset, &facts.address);
         let report = code.as_deref().map(|code| execute(&facts, code, &|| watch.cancelled())).unwrap_or_default();
         (code, report)
     });
-    let changed = earlier.and_then(|earlier| changes::between(&earlier, &report));
+    let scan = Scan::of(&report);
+    let changed = match live_before {
+        Some(before) => before.filter(|before| before.simulation.is_some()).map(|before| scan.since(&Scan::of(&before))),
+        None => scan.since_any(earlier),
+    };
     watch.step(total - 1, total)?;
     let own = traits_from(&report);
     let resembles = resemblance::examine(&facts, corpus, code.as_deref(), &own, traits_of, &mut log);
@@ -92,7 +99,7 @@ pub fn infer(
     }
     watch.step(total, total)?;
     let findings = Findings { changed, has_code: code.is_some(), facts, report, resembles, log, transactions, holders };
-    Ok(findings.inference(explain))
+    Ok((findings.inference(explain), scan))
 }
 
 /// Results of all checks and comparisons of a token.
@@ -159,7 +166,7 @@ impl Findings<'_> {
                 caps: verdict.caps,
                 checked: to_four_places(checked),
                 missing,
-                listed_similarity: resembles.alike,
+                token_similarity: resembles.alike,
                 holders: holders.metrics,
                 execution: known.code.then_some(execution),
             }),
@@ -219,7 +226,6 @@ fn told(facts: &Facts<'_>) -> CodeInput<'static> {
     CodeInput {
         owner: facts.owner.filter(|owner| *owner != nobody).or(facts.creator),
         supply_known: facts.total_supply().is_some(),
-        listed: facts.listed(),
         decimals: facts.token.row.decimals.and_then(|decimals| u8::try_from(decimals).ok()).filter(|decimals| *decimals <= 36),
         has_source: facts.contract.as_ref().is_some_and(has_source),
         ..CodeInput::default()
@@ -255,7 +261,9 @@ fn execute(facts: &Facts<'_>, runtime: &[u8], cancelled: &dyn Fn() -> bool) -> C
         owner_is_contract: facts.owner.is_some_and(shared),
         ..told(facts)
     };
-    let mut report = code::inspect(&input, &Budget::default(), cancelled);
+    let report = code::inspect(&input, &Budget::default(), cancelled);
+    let contracts = code::contracts(facts.address, runtime, &implementations);
+    let mut report = CodeReport { owner: facts.owner, contracts, ..report };
     if let Err(why) = storage {
         report.unfinished.push(format!("`storage` in `contracts` was left out: {why}"));
     }
@@ -271,7 +279,7 @@ pub fn traits(code: &[u8], cancelled: &dyn Fn() -> bool) -> CodeTraits {
 
 fn traits_from(report: &CodeReport) -> CodeTraits {
     let codes = report.anomalies.iter().map(|anomaly| anomaly.code).filter(|code| *code != AnomalyCode::Unverified).collect();
-    CodeTraits { codes, selectors: report.selectors.clone() }
+    CodeTraits { codes, selectors: report.selectors.clone(), conclusive: report.conclusive }
 }
 
 /// Parses `["address","uint256"]`, or the same without brackets and quotes.

@@ -62,7 +62,8 @@ pub struct SecurityInference {
     /// Trades over the state of the chain. Only with `explain`, and where the dataset names a node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub simulation: Option<Simulation>,
-    /// What differs from the scan before, where the state of the chain was read before. Only with `explain`.
+    /// What differs from the scan before: where the state of the chain was read before, or files were read that the scan found otherwise. Only
+    /// with `explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changed: Option<SecurityChanges>,
 }
@@ -231,19 +232,21 @@ pub struct Explanation {
     pub checked: f64,
     /// Missing inputs and checks, and how to supply them.
     pub missing: Vec<Missing>,
-    /// How alike the codes of listed tokens are, against which to read `similarScams`; null with fewer than two.
-    pub listed_similarity: Option<ListedSimilarity>,
+    /// How alike the codes of tokens are that nobody reported: `similarScams` has only what is above the tail; null with fewer than two.
+    pub token_similarity: Option<TokenSimilarity>,
     /// Distribution of the supply; null without holders.
     pub holders: Option<HolderMetrics>,
     /// Statistics of executing the contract; null without code.
     pub execution: Option<Execution>,
 }
 
-/// Similarities of listed tokens' codes with each other, 0 to 1, four decimal places: what any two tokens share.
+/// Similarities of tokens' codes with each other, 0 to 1, four decimal places: what any two tokens share. Equal codes count once.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
-pub struct ListedSimilarity {
+pub struct TokenSimilarity {
     pub pairs: u64,
     pub median: f64,
+    /// What 99 of 100 pairs do not exceed.
+    pub tail: f64,
     pub highest: f64,
 }
 
@@ -271,8 +274,12 @@ pub struct Missing {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HolderMetrics {
-    /// Number of holders counted.
+    /// Number of free holders in the table: pools, exchanges, bridges, lockers and the token itself hold for others.
     pub count: u64,
+    /// Number of holders in the table that have a balance.
+    pub listed: u64,
+    /// The same, or as many holders as the token is said to have.
+    pub holders: u64,
     /// Fraction of the unburned supply held by the ten and fifty largest of all holders, as in every other "top
     /// 10".
     pub top10: Option<f64>,
@@ -282,11 +289,16 @@ pub struct HolderMetrics {
     pub top10_free: f64,
     #[serde(rename = "top50FreeHolders")]
     pub top50_free: f64,
-    /// Herfindahl-Hirschman index: sum of the squared shares.
+    /// Herfindahl-Hirschman index: sum of the squared shares of the free holders, which add up to 1. The most it can be, where not all
+    /// holders are given.
     pub hhi: f64,
-    /// Nakamoto coefficient: the fewest holders that together have more than half; null if all together have less.
+    /// The least it can be, where not all holders are given; else null.
+    pub hhi_at_least: Option<f64>,
+    /// Nakamoto coefficient: the fewest free holders that together have more than half of what is in no pool, exchange, bridge or locker; null
+    /// if all together have less.
     pub nakamoto: Option<u64>,
-    pub gini: f64,
+    /// Null where not all holders are given.
+    pub gini: Option<f64>,
     /// The largest holders' shares, at most `LARGEST_MAX`, in descending order.
     pub largest: Vec<HolderShare>,
     /// Fraction of all holdings that was excluded, by kind.
@@ -347,8 +359,6 @@ pub struct Taxes {
 pub enum PowerHolder {
     /// The owner is the zero address and the previous owner's calls fail.
     Nobody,
-    /// The token is on a curated list.
-    Listed,
     /// A contract: a multisig, a timelock or a governance vote.
     Contract,
     /// A single key, or unknown.
@@ -360,7 +370,6 @@ impl PowerHolder {
     pub fn factor(self) -> f64 {
         match self {
             Self::Nobody => 0.0,
-            Self::Listed => 0.35,
             Self::Contract => 0.6,
             Self::Account => 1.0,
         }

@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use analysis::numeric::known_sum;
 use model::data::Data;
 use model::{address::Address, rows::PoolRow};
 
@@ -32,12 +33,11 @@ pub struct OwnPools {
 impl OwnPools {
     pub fn new(dataset: &dyn Data, token: &Address) -> Self {
         let mut rows: Vec<&PoolRow> = dataset.pools_of(token).collect();
-        let liquidity = |pool: &PoolRow| pool.liquidity.filter(|usd| usd.is_finite());
         rows.sort_by(|a, b| {
             let worth = |pool: &PoolRow| liquidity(pool).unwrap_or(-1.0);
             worth(b).total_cmp(&worth(a)).then(a.address.cmp(&b.address))
         });
-        let known: f64 = rows.iter().filter_map(|pool| liquidity(pool)).sum();
+        let known = known_liquidity(dataset, token).unwrap_or_default();
         let rank = Rank::of(dataset, token);
         // A token unknown to the dataset never counts as the base side: nobody could ask about it.
         let traded = |other: &Address| dataset.token(other).is_some() && rank > Rank::of(dataset, other);
@@ -52,6 +52,15 @@ impl OwnPools {
     }
 }
 
+/// USD in the token's pools, as far as it is known.
+pub fn known_liquidity(dataset: &dyn Data, token: &Address) -> Option<f64> {
+    known_sum(dataset.pools_of(token).map(liquidity))
+}
+
+fn liquidity(pool: &PoolRow) -> Option<f64> {
+    pool.liquidity.filter(|usd| usd.is_finite())
+}
+
 fn other<'a>(pool: &'a PoolRow, token: &Address) -> &'a Address {
     if pool.token0 == *token { &pool.token1 } else { &pool.token0 }
 }
@@ -61,7 +70,6 @@ fn other<'a>(pool: &'a PoolRow, token: &Address) -> &'a Address {
 struct Rank {
     stablecoin: bool,
     wrapped: bool,
-    listed: bool,
     pools: usize,
 }
 
@@ -70,25 +78,23 @@ impl Rank {
         let pools = dataset.pools_of(address).count();
         let token = dataset.token(address);
         let scam = dataset.scams().count(address) > 0;
-        let listed = !scam && token.is_some_and(|token| token.row.listed == Some(true));
         let symbol = token.and_then(|token| token.row.symbol.as_deref()).map(str::to_uppercase).unwrap_or_default();
-        let is = |symbols: &[&str]| !scam && symbols.contains(&symbol.as_str()) && (listed || foremost(dataset, address, &symbol, pools));
-        Self { stablecoin: is(STABLECOINS), wrapped: is(WRAPPED), listed, pools }
+        let is = |symbols: &[&str]| !scam && symbols.contains(&symbol.as_str()) && foremost(dataset, address, &symbol, pools);
+        Self { stablecoin: is(STABLECOINS), wrapped: is(WRAPPED), pools }
     }
 }
 
-/// Whether the token is a stablecoin: by its symbol, listed or the foremost of that symbol.
+/// Whether the token is a stablecoin: by its symbol, if it is the foremost of that symbol.
 pub fn is_stablecoin(dataset: &dyn Data, token: &Address) -> bool {
     Rank::of(dataset, token).stablecoin
 }
 
-/// Whether an unlisted token may be the genuine one of its symbol: no other token of that symbol on its chains is listed or is in as many
-/// pools.
+/// Whether a token may be the genuine one of its symbol: no other token of that symbol on its chains is in as many pools.
 fn foremost(dataset: &dyn Data, address: &Address, symbol: &str, pools: usize) -> bool {
     let Some(token) = dataset.token(address) else { return false };
     dataset.tokens().iter().filter(|other| other.row.token_address != *address).all(|other| {
         let same = other.row.symbol.as_deref().is_some_and(|of| of.eq_ignore_ascii_case(symbol));
         let beside = same && other.chains.iter().any(|chain| token.chains.contains(chain));
-        !beside || other.row.listed != Some(true) && dataset.pools_of(&other.row.token_address).count() < pools
+        !beside || dataset.pools_of(&other.row.token_address).count() < pools
     })
 }

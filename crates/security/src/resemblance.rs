@@ -1,20 +1,30 @@
-//! Resemblance checks: known scams by address and by bytecode, listed tokens by name. The comparison itself is in `corpus`.
+//! Resemblance checks: known scams by address and by bytecode, larger tokens by name. The comparison itself is in `corpus`.
 
 use super::{
-    Anomaly, AnomalyCode, EvidenceRow, ListedSimilarity, SimilarScam,
+    Anomaly, AnomalyCode, EvidenceRow, SimilarScam, TokenSimilarity,
     check_log::{CheckLog, NeededInput},
     corpus::{Corpus, contract_code, scam_code},
     facts::{Facts, scam_report},
+    own_pools::known_liquidity,
     similarity::{CodeOrigin, Near},
     transactions::percent,
 };
 use analysis::numeric::to_four_places;
 use model::address::Address;
 
-/// Minimum similarity of similar bytecode.
+/// Least similarity of similar bytecode: where the data have enough pairs of tokens to tell what is common, and where not.
 const SIMILAR_MIN: f64 = 0.6;
-const SIMILAR_SPAN: f64 = 0.4;
+const SIMILAR_MIN_FEW: f64 = 0.9;
+const PAIRS_MIN: u64 = 100;
 const SIMILAR_MAX: usize = 10;
+/// Weight of a fault that makes a scam what it is.
+const FAULT_MIN: f64 = 0.2;
+/// Number of other tokens that must be as alike as a scam for their code to be a template. One may be another of its copies.
+pub const TEMPLATE_TOKENS: usize = 3;
+/// How many times the liquidity the larger of two namesakes has at least, for the other to be taken for its imitation; and the liquidity in USD
+/// that a token without a known one is taken to have.
+const LARGER: f64 = 20.0;
+const LIQUIDITY_UNKNOWN: f64 = 5_000.0;
 /// Strength of a scam label that other labels contradict: shown, but not decisive.
 const CONTRADICTED: f64 = 0.1;
 
@@ -23,12 +33,22 @@ const CONTRADICTED: f64 = 0.1;
 pub struct CodeTraits {
     pub codes: Vec<AnomalyCode>,
     pub selectors: Vec<[u8; 4]>,
+    /// Whether the execution would have shown every fault.
+    pub conclusive: bool,
+}
+
+impl CodeTraits {
+    /// What executing the code shows first of all; `None` if that is nothing of weight.
+    fn fault(&self) -> Option<AnomalyCode> {
+        let heavy = self.codes.iter().copied().filter(|code| code.weight() >= FAULT_MIN);
+        heavy.max_by(|a, b| a.weight().total_cmp(&b.weight()).then(b.cmp(a)))
+    }
 }
 
 #[derive(Debug, Default)]
 pub struct Resemblance {
-    /// How alike any two listed tokens are.
-    pub alike: Option<ListedSimilarity>,
+    /// How alike any two tokens are.
+    pub alike: Option<TokenSimilarity>,
     pub anomalies: Vec<Anomaly>,
     pub similar: Vec<SimilarScam>,
 }
@@ -54,23 +74,36 @@ pub fn examine(
     }
     let scams = corpus.codes.nearest(&facts.address, code, CodeOrigin::Scam, |address| scam_code(facts.dataset, address));
     log.saw(AnomalyCode::SimilarToScam, nearest_text(corpus.codes.count(CodeOrigin::Scam), scams.first(), corpus.alike));
-    if scams.first().is_some_and(|near| near.similarity >= SIMILAR_MIN) {
+    let mut floor = tail(corpus.alike);
+    if scams.first().is_some_and(|near| near.similarity > floor) {
+        // Code that several tokens share is a template, whoever else used it.
+        let tokens = corpus.codes.nearest(&facts.address, code, CodeOrigin::Token, |address| contract_code(facts.dataset, address));
+        floor = floor.max(tokens.get(TEMPLATE_TOKENS - 1).map_or(0.0, |near| near.similarity));
+    }
+    let near: Vec<Near> = scams.into_iter().filter(|near| near.similarity > floor).take(SIMILAR_MAX).collect();
+    if !near.is_empty() {
         log.remark(AnomalyCode::SimilarToScam);
     }
-    let near: Vec<Near> = scams.into_iter().filter(|near| near.similarity >= SIMILAR_MIN).take(SIMILAR_MAX).collect();
+    let similar = near.first().map(|nearest| similar(facts, nearest, floor, own, traits_of));
+    let strength = |anomaly: &Option<Anomaly>| anomaly.as_ref().map_or(0.0, |anomaly| anomaly.strength);
     let mixed = mixed(corpus, code);
-    if !facts.listed() && (!near.is_empty() || mixed.is_some()) {
-        let templates = corpus.codes.nearest(&facts.address, code, CodeOrigin::Template, |address| contract_code(facts.dataset, address));
-        let similar = near.first().map(|nearest| similar(facts, nearest, templates.first()));
-        // A template that is at least as similar explains the shared parts.
-        let nearest = near.first().map_or(SIMILAR_MIN, |near| near.similarity);
-        let template = templates.first().is_some_and(|template| template.similarity >= nearest);
-        let mixed = mixed.filter(|_| !template);
-        let strength = |anomaly: &Option<Anomaly>| anomaly.as_ref().map_or(0.0, |anomaly| anomaly.strength);
-        found.anomalies.extend(if strength(&mixed) > strength(&similar) { mixed } else { similar });
-    }
+    found.anomalies.extend(if strength(&mixed) > strength(&similar) { mixed } else { similar });
     found.similar = near.iter().map(|near| element(facts, near, own, traits_of)).collect();
     found
+}
+
+/// The similarity that a scam's code must exceed.
+pub fn tail(alike: Option<TokenSimilarity>) -> f64 {
+    let least = if alike.is_some_and(|alike| alike.pairs >= PAIRS_MIN) { SIMILAR_MIN } else { SIMILAR_MIN_FEW };
+    alike.map_or(least, |alike| alike.tail.max(least))
+}
+
+/// Strength of the resemblance to a scam whose code is so similar, where what is not above `floor` is common; and the fault of the scam that
+/// the token lacks: then it is the honest twin, and its resemblance says nothing.
+pub fn likeness(scam: f64, floor: f64, own: &CodeTraits, theirs: &CodeTraits) -> (f64, Option<AnomalyCode>) {
+    let lacks = theirs.fault().filter(|fault| own.conclusive && scam < 1.0 && !own.codes.contains(fault));
+    let strength = (scam - floor).max(0.0) / (1.0 - floor);
+    (if lacks.is_some() { 0.0 } else { strength }, lacks)
 }
 
 fn known(facts: &Facts<'_>, log: &mut CheckLog) -> Option<Anomaly> {
@@ -86,36 +119,45 @@ fn known(facts: &Facts<'_>, log: &mut CheckLog) -> Option<Anomaly> {
     Some(anomaly.rows("rows that name the address", report.rows))
 }
 
+/// A namesake with far more liquidity is the one that people mean, whoever is on a list.
 fn impersonates(facts: &Facts<'_>, corpus: &Corpus, log: &mut CheckLog) -> Option<Anomaly> {
     let code = AnomalyCode::Impersonates;
-    if !corpus.has_listed() {
-        log.note(NeededInput::Listed, &[code]);
-        return None;
-    }
-    if facts.listed() {
-        log.saw(code, "it is on the curated list itself (tokens)");
-        return None;
-    }
+    let liquidity = |token: &Address| known_liquidity(facts.dataset, token);
     let (by_symbol, by_name) = corpus.namesakes(facts.dataset, facts.token);
+    let own = liquidity(&facts.address);
+    if by_symbol.iter().chain(&by_name).next().is_none() {
+        log.saw(code, "no other token of the data on its chain has its symbol or name (tokens)");
+        return None;
+    }
+    if own.is_none() && by_symbol.iter().chain(&by_name).all(|other| liquidity(other).is_none()) {
+        log.note(NeededInput::Liquidity, &[code]);
+        return None;
+    }
+    let least = LARGER * own.unwrap_or(LIQUIDITY_UNKNOWN);
+    let larger = |others: &[Address]| {
+        let of = others.iter().filter_map(|other| Some((*other, liquidity(other)?))).filter(|(_, usd)| *usd >= least);
+        of.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))
+    };
     // Symbols are short and coincide by chance; whole names hardly do.
-    let (strength, what, whose) = match (by_symbol.first(), by_name.first()) {
+    let (strength, what, (whose, usd)) = match (larger(&by_symbol), larger(&by_name)) {
         (Some(_), Some(whose)) => (1.0, "name and symbol", whose),
         (None, Some(whose)) => (0.8, "name", whose),
         (Some(whose), None) => (0.5, "symbol", whose),
         (None, None) => return None,
     };
-    let title = facts.dataset.token(whose).and_then(|token| token.row.symbol.clone()).unwrap_or_default();
-    let sentence = format!("it bears the {what} of the listed {title} at {} (tokens)", whose.short());
-    let rows = vec![EvidenceRow::of("tokens", *whose)];
-    Some(Anomaly::new(code, strength, sentence).rows(format!("listed token of the same {what}"), rows))
+    let title = facts.dataset.token(&whose).and_then(|token| token.row.symbol.clone()).unwrap_or_default();
+    let times = own.map_or_else(|| "has pools, as far as is known".to_owned(), |own| format!("has {:.0} times its liquidity", usd / own));
+    let sentence = format!("it bears the {what} of {title} at {}, which {times} (tokens, pools)", whose.short());
+    let rows = vec![EvidenceRow::of("tokens", whose)];
+    Some(Anomaly::new(code, strength, sentence).rows(format!("larger token of the same {what}"), rows))
 }
 
-fn nearest_text(count: usize, nearest: Option<&Near>, alike: Option<ListedSimilarity>) -> String {
-    let listed = alike.map_or_else(String::new, |alike| {
-        format!("; two listed tokens are {} alike at the median, {} at most", percent(alike.median), percent(alike.highest))
+fn nearest_text(count: usize, nearest: Option<&Near>, alike: Option<TokenSimilarity>) -> String {
+    let tokens = alike.map_or_else(String::new, |alike| {
+        format!("; two tokens are {} alike at the median, 99 of 100 pairs up to {}", percent(alike.median), percent(alike.tail))
     });
     match nearest {
-        Some(near) => format!("of {count} known scams' codes the nearest is {} alike{listed} (scams)", percent(near.similarity)),
+        Some(near) => format!("of {count} known scams' codes the nearest is {} alike{tokens} (scams)", percent(near.similarity)),
         None => format!("none of {count} known scams' codes comes near (scams)"),
     }
 }
@@ -124,39 +166,29 @@ fn nearest_text(count: usize, nearest: Option<&Near>, alike: Option<ListedSimila
 fn mixed(corpus: &Corpus, code: &[u8]) -> Option<Anomaly> {
     let classifier = corpus.classifier.as_ref()?;
     let judged = classifier.judge(code).filter(|judged| judged.strength > 0.0)?;
-    let (scams, listed) = classifier.learned_from();
+    let (scams, tokens) = classifier.learned_from();
     let sentence = format!(
-        "its instructions are mixed as in the {scams} known scams: {} of the {listed} listed tokens come as near to them (scams, contracts)",
-        if judged.share_of_listed_above > 0.0 { percent(judged.share_of_listed_above) } else { "none".to_owned() },
+        "its instructions are mixed as in the {scams} known scams: up to {} of the {tokens} other tokens come as near to them (scams, contracts)",
+        percent(judged.share_above),
     );
     let anomaly = Anomaly::new(AnomalyCode::SimilarToScam, judged.strength, sentence)
-        .figure("listedAsBad", judged.share_of_listed_above)
+        .figure("tokensAsBad", judged.share_above)
         .figure("toldApart", classifier.auc())
         .rows(format!("pairs of instructions that say most: {}", judged.pairs.join(", ")), Vec::new());
     Some(anomaly)
 }
 
 /// Finding for the most similar scam.
-fn similar(facts: &Facts<'_>, scam: &Near, template: Option<&Near>) -> Anomaly {
-    let benign = template.map_or(0.0, |near| near.similarity);
-    let strength = (scam.similarity - benign.max(SIMILAR_MIN)).max(0.0) / SIMILAR_SPAN;
+fn similar(facts: &Facts<'_>, scam: &Near, floor: f64, own: &CodeTraits, traits_of: &dyn Fn(&Address, &[u8]) -> CodeTraits) -> Anomaly {
+    let theirs = scam_code(facts.dataset, &scam.address).map_or_else(CodeTraits::default, |code| traits_of(&scam.address, &code));
+    let (strength, lacks) = likeness(scam.similarity, floor, own, &theirs);
     let name = facts.dataset.scams().first(&scam.address).and_then(|row| row.name).unwrap_or_else(|| scam.address.short());
-    let listed =
-        |near: &Near| facts.dataset.token(&near.address).and_then(|token| token.row.symbol.clone()).unwrap_or_else(|| near.address.short());
-    let sentence = match template.filter(|_| benign >= scam.similarity) {
-        Some(template) => {
-            format!(
-                "shares a template with the listed {} ({}), and so with the scam {name}: this adds nothing",
-                listed(template),
-                percent(benign)
-            )
-        }
-        None => format!("its code is {} that of the scam {name} (scams)", percent(scam.similarity)),
-    };
+    let says = lacks.map_or_else(String::new, |fault| format!(", whose {} it lacks: this adds nothing", fault.word()));
+    let sentence = format!("its code is {} that of the scam {name}{says} (scams)", percent(scam.similarity));
     let row = EvidenceRow { share: Some(scam.similarity), ..EvidenceRow::of("scams", scam.address) };
     Anomaly::new(AnomalyCode::SimilarToScam, strength, sentence)
         .figure("similarity", scam.similarity)
-        .figure("templateSimilarity", benign)
+        .figure("commonSimilarity", floor)
         .rows("the nearest known scam", vec![row])
 }
 

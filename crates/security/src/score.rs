@@ -7,7 +7,7 @@ use super::{Anomaly, AnomalyCode, AnomalyPart, Cap, Missing, check_log::could_no
 const TRANSACTIONS_SHARE: f64 = 0.9;
 const HOLDERS_SHARE: f64 = 0.7;
 const CAP_FATAL: i64 = 10;
-const CAP_NO_CODE: i64 = 60;
+const CAP_NOT_EXECUTED: i64 = 60;
 /// Just below the reassuring verdicts: a token that may not be for sale must not read as one.
 const CAP_SALE_UNKNOWN: i64 = REASSURING - 1;
 /// What a table says against a token must not be gained by losing the table.
@@ -20,12 +20,14 @@ const REASONS_MAX: usize = 3;
 const ONE_THING: &[AnomalyCode] =
     &[AnomalyCode::Top10Concentration, AnomalyCode::HhiHigh, AnomalyCode::NakamotoLow, AnomalyCode::GiniExtreme];
 
+const CAUTION_MIN: i64 = 40;
+
 /// Verdicts of the recommendation, with the minimum score of each.
-const WORDS: &[(i64, &str)] = &[(80, "NO MAJOR RISK FOUND"), (60, "LOW RISK"), (40, "CAUTION"), (20, HIGH_RISK), (0, AVOID)];
+const WORDS: &[(i64, &str)] = &[(80, "NO MAJOR RISK FOUND"), (60, "LOW RISK"), (CAUTION_MIN, "CAUTION"), (20, HIGH_RISK), (0, AVOID)];
 pub const AVOID: &str = "AVOID";
 pub const HIGH_RISK: &str = "HIGH RISK";
-/// Replaces a reassuring verdict if the checks that ran carry less than `ENOUGH` of the total weight.
-/// The word of a score that is no good mark.
+/// The word where a sale is not known to go through; and instead of a reassuring one, if the checks that ran carry less than `ENOUGH` of the
+/// total weight.
 pub const NOT_ENOUGH_DATA: &str = "NOT ENOUGH DATA";
 const ENOUGH: f64 = 0.5;
 /// Minimum score of a reassuring verdict.
@@ -54,6 +56,8 @@ pub struct Verdict {
     /// Caps that apply, the lowest first.
     pub caps: Vec<Cap>,
     pub fatal: bool,
+    /// Whether nothing that was found speaks against the token, and yet nobody knows whether it can be sold.
+    pub unknown: bool,
 }
 
 /// Risk of a part, 0 to 1: one minus the product of (1 − weight · strength) over its anomalies.
@@ -90,22 +94,26 @@ pub fn part(anomalies: Option<&[Anomaly]>, explain: bool) -> AnomalyPart {
 }
 
 pub fn verdict(code: &[Anomaly], transactions: &[Anomaly], holders: &[Anomaly], known: KnownInputs) -> Verdict {
-    let left = (1.0 - risk(code)) * (1.0 - TRANSACTIONS_SHARE * risk(transactions)) * (1.0 - HOLDERS_SHARE * risk(holders));
+    let others = (1.0 - TRANSACTIONS_SHARE * risk(transactions)) * (1.0 - HOLDERS_SHARE * risk(holders));
     // Tolerance for exact integers that rounding puts just below.
-    let uncapped = (100.0 * left + 1e-9).floor().clamp(0.0, 100.0) as i64;
+    let whole = |code: &[Anomaly]| (100.0 * (1.0 - risk(code)) * others + 1e-9).floor().clamp(0.0, 100.0) as i64;
+    let seen: Vec<Anomaly> = code.iter().filter(|anomaly| anomaly.code != AnomalyCode::SimilarToScam).cloned().collect();
+    // Resemblance shows no behaviour: alone it is a reason for caution.
+    let uncapped = if whole(&seen) < CAUTION_MIN { whole(code) } else { whole(code).max(CAUTION_MIN) };
     let fatal: Vec<&str> = [code, transactions, holders].concat().iter().filter(|a| a.fatal).map(|a| a.code.word()).collect();
     let applies = [
         (!fatal.is_empty(), CAP_FATAL, format!("{} is fatal", fatal.join(", "))),
+        (!known.code, CAP_SALE_UNKNOWN, "the contract's code is not known".to_owned()),
         (known.code && !known.sale, CAP_SALE_UNKNOWN, "whether it sells on the chain now is not known".to_owned()),
-        (!known.code, CAP_NO_CODE, "the contract's code is not known".to_owned()),
-        (known.code && !known.executed, CAP_NO_CODE, "executing the contract's code showed too little".to_owned()),
+        (known.code && !known.executed, CAP_NOT_EXECUTED, "executing the contract's code showed too little".to_owned()),
         (known.unread.is_some(), CAP_UNREAD, could_not_be_read(known.unread.unwrap_or_default())),
         (!known.transfers && known.unread != Some("transfers"), CAP_NO_TRANSFERS, "there are no transfers".to_owned()),
         (!known.holders && known.unread != Some("holders"), CAP_NO_HOLDERS, "there are no holders".to_owned()),
     ];
     let caps: Vec<Cap> = applies.into_iter().filter(|(applies, ..)| *applies).map(|(_, score, reason)| Cap { score, reason }).collect();
     let score = caps.first().map_or(uncapped, |cap| uncapped.min(cap.score));
-    Verdict { score, uncapped, caps, fatal: !fatal.is_empty() }
+    let unknown = !known.sale && fatal.is_empty() && uncapped >= REASSURING;
+    Verdict { score, uncapped, caps, fatal: !fatal.is_empty(), unknown }
 }
 
 /// Verdict, up to three reasons, and the missing data. Never "safe".
@@ -133,6 +141,7 @@ fn word(verdict: &Verdict, checked: f64) -> &'static str {
     let word = WORDS.iter().find(|(from, _)| verdict.score >= *from).map_or(AVOID, |(_, word)| word);
     match word {
         _ if verdict.fatal => AVOID,
+        _ if verdict.unknown => NOT_ENOUGH_DATA,
         // A good score from few checks is no reassurance.
         _ if verdict.score >= REASSURING && checked < ENOUGH => NOT_ENOUGH_DATA,
         word => word,
@@ -150,7 +159,8 @@ pub fn is_safe(recommendation: &str) -> bool {
     WORDS.iter().take(2).any(|(_, word)| recommendation.starts_with(word))
 }
 
-/// Whether the recommendation's verdict is that the data are insufficient.
+/// Whether the recommendation's verdict is that the data are insufficient: then its score is a limit, and neither shown, sorted by nor
+/// compared.
 pub fn too_little_known(recommendation: &str) -> bool {
     recommendation.starts_with(NOT_ENOUGH_DATA)
 }
@@ -197,10 +207,10 @@ mod tests {
         use AnomalyCode::{Blacklist, HhiHigh, LpUnlocked, OneWayFlow, SellBlocked, Top10Concentration, Unverified};
         for (all, known, expected) in [
             (vec![], ALL, 100),
-            (vec![], KnownInputs { code: false, ..ALL }, 60),
+            (vec![], KnownInputs { code: false, ..ALL }, 59),
             (vec![], KnownInputs { executed: false, ..ALL }, 60),
             (vec![], KnownInputs { sale: false, ..ALL }, 59),
-            (vec![], KnownInputs { sale: false, code: false, ..ALL }, 60),
+            (vec![], KnownInputs { sale: false, code: false, ..ALL }, 59),
             (vec![anomaly(SellBlocked, 0.1)], KnownInputs { sale: false, ..ALL }, 10),
             (vec![], KnownInputs { transfers: false, ..ALL }, 85),
             (vec![], KnownInputs { holders: false, ..ALL }, 90),
@@ -214,6 +224,16 @@ mod tests {
             (vec![anomaly(SellBlocked, 0.1)], ALL, 10),
         ] {
             assert_eq!(score(&all, known).score, expected, "{all:?}");
+        }
+    }
+
+    #[test]
+    fn resemblance_alone_is_a_reason_for_caution_and_no_more() {
+        use AnomalyCode::{HiddenMint, SimilarToScam, TaxRaisable};
+        // 30 by itself; with what leaves 40, 12; with what leaves less than 40 it counts in full.
+        for (others, expected) in [(&[][..], 40), (&[TaxRaisable], 40), (&[TaxRaisable, HiddenMint], 2)] {
+            let all: Vec<Anomaly> = others.iter().chain(&[SimilarToScam]).map(|code| anomaly(*code, 1.0)).collect();
+            assert_eq!(score(&all, ALL).score, expected, "{others:?}");
         }
     }
 
@@ -236,7 +256,7 @@ mod tests {
         let missing = Missing { part: Part::Holders, what: "no holder data".into(), codes: vec![], supply: String::new() };
         assert!(says(&[], &[missing]).ends_with(". Not checked, data missing: no holder data"));
         for (from, word) in WORDS {
-            let verdict = Verdict { score: *from, uncapped: *from, caps: vec![], fatal: false };
+            let verdict = Verdict { score: *from, uncapped: *from, caps: vec![], fatal: false, unknown: false };
             assert!(recommendation(&verdict, 1.0, [&[], &[], &[]], &[], &[]).starts_with(word));
         }
     }
@@ -244,7 +264,7 @@ mod tests {
     #[test]
     fn few_checks_never_lead_to_a_reassuring_word() {
         let says = |score, fatal, checked| {
-            let verdict = Verdict { score, uncapped: score, caps: vec![], fatal };
+            let verdict = Verdict { score, uncapped: score, caps: vec![], fatal, unknown: false };
             let text = recommendation(&verdict, checked, [&[], &[], &[]], &[], &[]);
             text.split_once(':').map(|(word, _)| word.to_owned()).unwrap_or_default()
         };
@@ -259,6 +279,23 @@ mod tests {
         ] {
             assert_eq!(says(score, fatal, checked), word, "{score} {fatal} {checked}");
             assert_eq!(too_little_known(word), word == "NOT ENOUGH DATA");
+        }
+    }
+
+    #[test]
+    fn a_sale_that_is_not_known_is_unknown_unless_something_was_found() {
+        use AnomalyCode::{KnownScam, Pausable, TaxRaisable};
+        for (found, sale, expected) in [
+            (&[][..], false, (59, NOT_ENOUGH_DATA)),
+            (&[Pausable], false, (59, NOT_ENOUGH_DATA)),
+            (&[TaxRaisable], false, (40, "CAUTION")),
+            (&[KnownScam], false, (5, AVOID)),
+            (&[], true, (100, "NO MAJOR RISK FOUND")),
+            (&[Pausable], true, (85, "NO MAJOR RISK FOUND")),
+        ] {
+            let all: Vec<Anomaly> = found.iter().map(|code| anomaly(*code, 1.0)).collect();
+            let verdict = score(&all, KnownInputs { sale, ..ALL });
+            assert_eq!((verdict.score, word(&verdict, 1.0)), expected, "{found:?} {sale}");
         }
     }
 

@@ -29,8 +29,8 @@ pub type Signature = [u32; HASHES];
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CodeOrigin {
     Scam,
-    /// Contract of a token on a curated list.
-    Template,
+    /// Contract of a token that nobody reported.
+    Token,
 }
 
 /// A known code.
@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(near[0], Near { address: Address([1; 20]), similarity: 1.0 });
         assert!(near[1].address == Address([2; 20]) && near[1].similarity > 0.8 && near[1].similarity < 1.0, "{near:?}");
         assert!(near.iter().all(|near| near.address != Address([4; 20])), "never itself");
-        assert!(index.nearest(&Address([4; 20]), &a, CodeOrigin::Template, code_of).is_empty());
+        assert!(index.nearest(&Address([4; 20]), &a, CodeOrigin::Token, code_of).is_empty());
     }
 
     #[test]

@@ -293,7 +293,7 @@ mod tests {
             (40, "CAUTION: …", Role::Warning, "40"),
             (59, "CAUTION: …", Role::Warning, "59"),
             (60, "LOW RISK: …", Role::Up, "60"),
-            (60, "NOT ENOUGH DATA: …", Role::Dim, "60?"),
+            (59, "NOT ENOUGH DATA: …", Role::Dim, "?"),
         ];
         for (score, recommendation, role, written) in cases {
             assert_eq!((role_of_score(score, recommendation), score_text(score, recommendation).as_str()), (role, written));

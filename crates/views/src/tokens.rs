@@ -91,7 +91,7 @@ impl View for TokensView {
             self.point_to(context.token, context);
         }
         if let Some(token) = self.token(context) {
-            self.detail.refresh(TokenQuestion { token_address: token, explain: false }, context);
+            self.detail.refresh(TokenQuestion { token_address: token, explain: true }, context);
         }
     }
 
@@ -216,7 +216,7 @@ impl View for TokensView {
             return Some(self.compare.request());
         }
         if self.place == Place::Over && self.detail_open {
-            return self.token(context).map(|token| HttpRequest::of(&TokenQuestion { token_address: token, explain: false }));
+            return self.token(context).map(|token| HttpRequest::of(&TokenQuestion { token_address: token, explain: true }));
         }
         let question = self.question();
         // The API page of the selected token.

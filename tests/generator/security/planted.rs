@@ -31,7 +31,8 @@ pub(crate) const PLANTED: &[(&str, Plant, Plant)] = &[
     ("FEW_HOLDERS", |case| case.held(&[20.0; 12]), |case| case.held(&(0..80).map(|i| 9_000.0 + f64::from(i) * 50.0).collect::<Vec<_>>())),
     ("GINI_EXTREME", |case| case.held(&gini(0.000_1)), |case| case.held(&gini(100.0))),
     ("KNOWN_SCAM", |case| known(case, true), |case| known(case, false)),
-    ("IMPERSONATES", |case| namesake(case, "eth"), |case| namesake(case, "base")),
+    ("IMPERSONATES", |case| namesake(case, "eth", 2_000_000), |case| namesake(case, "base", 2_000_000)),
+    ("IMPERSONATES", |case| namesake(case, "eth", 2_000_000), |case| namesake(case, "eth", 1_900_000)),
     ("SIMILAR_TO_SCAM", |case| alike(case, false), |case| alike(case, true)),
 ];
 
@@ -247,10 +248,12 @@ fn known(case: &mut Case, listed: bool) {
     case.row("scams", format!("{scam},Itself,honeypot,,somebody"));
 }
 
-fn namesake(case: &mut Case, chain: &str) {
+/// Another token of the same symbol and name, with the liquidity in its pool.
+fn namesake(case: &mut Case, chain: &str, liquidity: u64) {
     market(case);
-    let other = case.person();
-    case.row("tokens", format!("{other},{},{},{chain},6,1000,,true", case.symbol, case.name));
+    let (other, pool) = (case.person(), case.person());
+    case.row("tokens", format!("{other},{},{},{chain},6,1000,,", case.symbol, case.name));
+    case.row("pools", format!("{pool},uniswap-v2,{chain},{other},0x00000000000000000000000000000000000000ee,{liquidity},1"));
 }
 
 /// Meaningless bytecode of 1,500 opcodes, different for each case.
@@ -263,10 +266,12 @@ fn alike(case: &mut Case, template: bool) {
     market(case);
     let code = random_bytecode(case);
     case.bytecode = Some(code.clone());
-    let (scam, listed) = (case.person(), case.person());
+    let scam = case.person();
     case.row("scams", format!("{scam},Twin,rug_pull,{code},somebody"));
-    if template {
-        case.row("tokens", format!("{listed},T{0},Template {0},eth,6,1000,,true", case.symbol));
-        case.row("contracts", format!("{listed},{code},,,"));
+    // Another copy of the scam that nobody reported makes no template.
+    for i in 0..if template { 3 } else { 1 } {
+        let other = case.person();
+        case.row("tokens", format!("{other},T{i}{0},Template {i} {0},eth,6,1000,,", case.symbol));
+        case.row("contracts", format!("{other},{code},,,"));
     }
 }

@@ -106,12 +106,13 @@ fn head(token: &Value, warning: Option<&str>, stale: Option<&str>) -> Section {
         // A figure has the day of the row that it comes from.
         let day = |as_of: &Value| as_of.as_str().and_then(|time| time.get(..10)).map_or_else(String::new, |day| format!(" of {day}"));
         let figures = format!(
-            "{name} · price {} USD{} · market cap {} USD{} · whales {}",
+            "{name} · price {} USD{} · market cap {} USD{} · whales {}{}",
             format::price(of["price"].as_f64()),
             day(&of["price_as_of"]),
             format::human(of["market_cap"].as_f64()),
             day(&of["market_cap_as_of"]),
             word(&of["whale_accumulation_trend"]),
+            whales(&of["whale_change"]),
         );
         head.say(figures, Tone::Plain);
     } else if let Some(detail) = of["error"]["detail"].as_str() {
@@ -121,6 +122,13 @@ fn head(token: &Value, warning: Option<&str>, stale: Option<&str>) -> Section {
         head.say(stale, Tone::Warning);
     }
     head
+}
+
+/// `: -4.2 % from 2026-01-01 to 2026-01-08 (holder_counts)`.
+fn whales(change: &Value) -> String {
+    let (Some(from), Some(to)) = (change["from"].as_str(), change["to"].as_str()) else { return String::new() };
+    let percent = change["percent"].as_f64().map_or_else(String::new, |percent| format!("{percent:+.1} % "));
+    format!(": {percent}from {from} to {to} (holder_counts)")
 }
 
 /// Tone of a security score; neutral if too little is known for a verdict.
@@ -133,9 +141,9 @@ pub fn tone_of_score(score: i64, recommendation: &str) -> Tone {
     }
 }
 
-/// Formats the score, with a question mark if too little is known.
+/// The score; a question mark if too little is known.
 pub fn score_text(score: i64, recommendation: &str) -> String {
-    format!("{score}{}", if too_little_known(recommendation) { "?" } else { "" })
+    if too_little_known(recommendation) { "?".to_owned() } else { score.to_string() }
 }
 
 fn verdict(token: &Value) -> Section {

@@ -24,7 +24,6 @@ use model::{
     chain::Chain,
     time::Time,
 };
-use security::score::too_little_known;
 
 /// What a computed figure is made of; what several have in common is computed once.
 #[derive(Clone, Copy)]
@@ -162,16 +161,14 @@ columns! {
             "What the daily-candle patterns alone point to, before any record, age of the candles or security is looked at; null without daily \
              candles." = FigureSource::Patterns(|answer| Some(answer.signal.map_or(TradeAction::Hold, |signal| signal.action).into()));
         "securityScore": Number ["score"], i64,
-            "The score of the security inference; null without its data. One whose recommendation is `NOT ENOUGH DATA` is a missing value in \
-             conditions." = FigureSource::Security(|summary| {
-                if too_little_known(summary.recommendation) { FigureValue::Unsure(summary.score) } else { FigureValue::Integer(summary.score) }
-            });
+            "The score of the security inference; null without its data, and where the recommendation is `NOT ENOUGH DATA`."
+            = FigureSource::Security(|summary| summary.known_score().map_or(FigureValue::Unknown, FigureValue::Integer));
         "recommendation": Text [], String,
-            "Leading word of the security recommendation; null without its data. `NOT ENOUGH DATA` means that the score is not a good mark."
+            "Leading word of the security recommendation; null without its data. `NOT ENOUGH DATA` means that the score is not known."
             = FigureSource::Security(|summary| FigureValue::Word(summary.recommendation));
         "security_changed": Flag [], bool,
-            "Whether code, owner, taxes, trades or powers differ from the scan before, over the state of its chain; false where it was read \
-             once, null without security data." = FigureSource::Security(|summary| FigureValue::Flag(summary.changed));
+            "Whether code, owner, taxes, trades or powers differ from the scan before, over the state of its chain or, while the program runs, \
+             over the files; false where it was scanned once, null without security data." = FigureSource::Security(|summary| FigureValue::Flag(summary.changed));
         "rsi_14": Number ["rsi"], f64,
             "Relative strength index over 14 daily candles, 0–100, at the last candle, as in `/technical/{contractAddress}/indicators`; null \
              with fewer candles, or if they end long before the newest in the data." = FigureSource::Days(|days| Indicator::Rsi(14).last(days));

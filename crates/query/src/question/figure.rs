@@ -16,8 +16,8 @@ use model::time::{DAY_MS, Time};
 pub enum FigureValue {
     Number(f64),
     Integer(i64),
-    /// A whole number that is no good mark: it is shown and sorted by, and meets no condition.
-    Unsure(i64),
+    /// A figure that exists and is not known: null in answers, `?` on screens; it sorts last and meets no condition.
+    Unknown,
     Flag(bool),
     Time(Time),
     Word(&'static str),
@@ -48,7 +48,7 @@ impl FigureValue {
             Self::Flag(flag) => Some(FieldValue::Flag(*flag)),
             Self::Time(time) => Some(FieldValue::Time(*time)),
             Self::Word(_) | Self::Ranked(..) | Self::Pattern(..) => self.word().map(FieldValue::text),
-            Self::Unsure(_) | Self::Own(_) => None,
+            Self::Unknown | Self::Own(_) => None,
         }
     }
 
@@ -57,8 +57,9 @@ impl FigureValue {
         match self {
             Self::Ranked(_, rank) => Some(FieldValue::Number(*rank)),
             Self::Pattern(pattern, _) => Some(FieldValue::Number(pattern.confidence)),
-            Self::Unsure(number) => Some(FieldValue::Number(*number as f64)),
-            Self::Number(_) | Self::Integer(_) | Self::Flag(_) | Self::Time(_) | Self::Word(_) | Self::Own(_) => self.field(),
+            Self::Number(_) | Self::Integer(_) | Self::Unknown | Self::Flag(_) | Self::Time(_) | Self::Word(_) | Self::Own(_) => {
+                self.field()
+            }
         }
     }
 
@@ -66,7 +67,7 @@ impl FigureValue {
         match self {
             Self::Word(word) | Self::Ranked(word, _) => Some(word),
             Self::Pattern(pattern, _) => Some(pattern.name.word()),
-            Self::Number(_) | Self::Integer(_) | Self::Unsure(_) | Self::Flag(_) | Self::Time(_) | Self::Own(_) => None,
+            Self::Number(_) | Self::Integer(_) | Self::Unknown | Self::Flag(_) | Self::Time(_) | Self::Own(_) => None,
         }
     }
 }
@@ -105,7 +106,8 @@ impl Serialize for FigureValue {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Number(number) => number.serialize(serializer),
-            Self::Integer(number) | Self::Unsure(number) => number.serialize(serializer),
+            Self::Integer(number) => number.serialize(serializer),
+            Self::Unknown => serializer.serialize_none(),
             Self::Flag(flag) => flag.serialize(serializer),
             Self::Time(time) => time.serialize(serializer),
             Self::Word(word) | Self::Ranked(word, _) => word.serialize(serializer),

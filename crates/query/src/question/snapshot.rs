@@ -94,8 +94,12 @@ impl Snapshot {
         Self { reading, ..self }
     }
 
-    /// Takes over what is costly and hardly changes from one reading of a dataset to the next: the records of all tokens.
+    /// Takes over what one reading of a dataset tells of the next: the scans that security compares, and the records of all tokens, which are
+    /// costly and hardly change.
     pub fn inherit(&self, before: &Self) {
+        if self.dataset.folder == before.dataset.folder {
+            self.security.inherit(&before.security, before.dataset.importing.is_empty());
+        }
         let tokens = |snapshot: &Self| snapshot.market.tokens.iter().map(|token| token.token_address).collect::<BTreeSet<_>>();
         if self.dataset.folder == before.dataset.folder && tokens(self) == tokens(before) {
             self.track_records.inherit(&before.track_records);

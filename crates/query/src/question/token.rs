@@ -42,6 +42,6 @@ impl Question for TokenQuestion {
             .of(&snapshot.dataset, &self.token_address)
             .ok_or_else(|| Problem::new(Code::Defect, "The token has no figures: a defect of the program."))?;
         let detail = detail(&snapshot.dataset, token, summary, thresholds);
-        Ok(if self.explain { detail.dated(summary) } else { detail })
+        Ok(if self.explain { detail } else { detail.plain() })
     }
 }

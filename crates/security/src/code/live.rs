@@ -10,7 +10,7 @@ mod verdict;
 
 use std::sync::Arc;
 
-use revm::primitives::{Address, U256, keccak256};
+use revm::primitives::{Address, U256};
 
 pub use self::exchanges::{Exchange, Exchanges, PoolKind, QuoteCoin};
 use self::{exchanges::PoolPlace, pools::LivePool};
@@ -38,8 +38,6 @@ use model::{
 
 /// Times that the state is read on; after that trades show nothing, and powers are judged by what is known.
 const ROUNDS_MAX: u32 = 10;
-/// Digits of a code's hash that are shown, with `0x`.
-const HASH_SHOWN: usize = 10;
 /// Maximum number of contracts whose functions are taken for the token's own.
 const IMPLEMENTATIONS_MAX: usize = 32;
 
@@ -103,7 +101,7 @@ impl Run<'_> {
         }
         let mut shape = functions::shape(&code);
         let input = CodeInput { runtime: &code, implementations: &implementations, creation: None, storage: None, ..*self.input };
-        let mut report = CodeReport { contracts: self.contracts(&code, &implementations), ..CodeReport::default() };
+        let mut report = CodeReport { contracts: super::contracts(self.live.token, &code, &implementations), ..CodeReport::default() };
         super::unverified(&input, &mut report);
         if code.is_empty() {
             report.unfinished.push(format!("there is no contract at this address on {}", self.live.chain));
@@ -120,12 +118,6 @@ impl Run<'_> {
         self.trade(machine, &input, (&shape, &owner), pool.as_ref(), &mut report)?;
         super::finish(machine, &mut report);
         Ok(report)
-    }
-
-    fn contracts(&self, code: &[u8], implementations: &[ImplementationContract]) -> Vec<(model::address::Address, String)> {
-        let hash = |code: &[u8]| format!("{:#x}", keccak256(code))[..HASH_SHOWN].to_owned();
-        let behind = implementations.iter().map(|contract| (contract.address, hash(&contract.code)));
-        std::iter::once((self.live.token, hash(code))).chain(behind).collect()
     }
 
     fn owner(&self, machine: &mut Machine<'_>, input: &CodeInput<'_>) -> LiveOwner {

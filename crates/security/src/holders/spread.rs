@@ -27,7 +27,9 @@ const WHOLE_MIN: f64 = 0.999;
 pub(super) struct Spread {
     /// Holders counted, with their share of the unburned supply; largest first.
     pub(super) shares: Vec<(Address, f64)>,
-    /// Nakamoto coefficient: the fewest with more than half of the supply.
+    /// The part of the unburned supply that is in no pool, exchange, bridge or locker; `None` if the supply is not known.
+    free: Option<f64>,
+    /// Nakamoto coefficient: the fewest with more than half of what is free.
     nakamoto: Option<u64>,
     /// Shares of watched holders that are included in `rest`.
     watched_in_rest: Vec<(Address, f64)>,
@@ -36,9 +38,13 @@ pub(super) struct Spread {
     left_out: BTreeMap<AddressRole, (u64, f64)>,
     /// Description of the total that the shares refer to.
     pub(super) whole: &'static str,
+    /// The same without what pools and exchanges have.
+    pub(super) free_whole: &'static str,
     /// Why it is not known that the table has every holder; `None` where it has.
     pub(super) partial: Option<Partial>,
-    /// Number of holders counted, or as many as the token is said to have.
+    /// Number of holders in the table that have a balance.
+    listed: u64,
+    /// The same, or as many holders as the token is said to have.
     pub(super) known_count: u64,
 }
 
@@ -76,11 +82,15 @@ impl Spread {
         let said = facts.token.row.holders.max(counted).and_then(|holders| u64::try_from(holders).ok());
         let lacks_holders = said.is_some_and(|said| said as f64 > holding.listed() as f64 * 1.1);
         let lacks_supply = known.is_some_and(|supply| all < supply * WHOLE_MIN);
-        let listed = held.len() as u64 + rest.count;
-        let nakamoto = nakamoto(held.iter().map(|(_, balance)| *balance), supply).or(rest.nakamoto);
+        let kept_for_others: f64 = left.iter().filter(|(role, _)| **role != AddressRole::Burned).map(|(_, (_, sum))| sum).sum();
+        let free = known.map(|_| supply - kept_for_others).filter(|free| *free > 0.0);
+        let counted = held.iter().map(|(_, balance)| balance).sum::<f64>() + rest.sum;
+        let listed = held.len() as u64 + rest.count + left.values().map(|(count, _)| count).sum::<u64>();
+        let nakamoto = nakamoto(held.iter().map(|(_, balance)| *balance), free.unwrap_or(counted)).or(rest.nakamoto);
         let share = |(address, balance): (Address, f64)| (address, balance / supply);
         Some(Self {
             shares: held.into_iter().map(share).collect(),
+            free: free.map(|free| free / supply),
             nakamoto,
             watched_in_rest: holding.watched_in_rest().iter().copied().map(share).collect(),
             rest: RestAggregates { sum: rest.sum / supply, squares: rest.squares / supply / supply, ranked: rest.ranked / supply, ..rest },
@@ -90,12 +100,18 @@ impl Spread {
                 (None, Some(_)) => "the balances listed, as these exceed the total supply that is given",
                 (None, None) => "the balances listed, as the total supply is not known",
             },
+            free_whole: match (known, given) {
+                (Some(_), _) => "the supply outside pools and exchanges",
+                (None, Some(_)) => "the balances listed outside pools and exchanges, which exceed the total supply that is given",
+                (None, None) => "the balances listed outside pools and exchanges, as the total supply is not known",
+            },
             partial: match given {
                 _ if lacks_holders => Some(Partial::Holders),
                 _ if lacks_supply => Some(Partial::Supply),
                 None => Some(Partial::Unknown),
                 Some(_) => None,
             },
+            listed,
             known_count: said.map_or(listed, |said| said.max(listed)),
         })
     }
@@ -110,6 +126,30 @@ impl Spread {
         self.shares.iter().chain(&self.watched_in_rest).filter(|(address, _)| wanted(address)).copied().collect()
     }
 
+    /// What the holders counted have together.
+    fn sum(&self) -> f64 {
+        self.shares.iter().map(|(_, share)| share).sum::<f64>() + self.rest.sum
+    }
+
+    /// The fraction of what is free that the largest holders have: what sits in pools and exchanges spreads nothing.
+    pub(super) fn top_of_free(&self, n: usize) -> f64 {
+        (self.top(n) / self.free.unwrap_or_else(|| self.sum()).max(f64::MIN_POSITIVE)).min(1.0)
+    }
+
+    /// Whether the table certainly lacks holders.
+    pub(super) fn is_part(&self) -> bool {
+        matches!(self.partial, Some(Partial::Holders | Partial::Supply))
+    }
+
+    /// Bounds of the Herfindahl-Hirschman index of what is free: as if the holders that the table lacks had next to nothing each, and as if
+    /// those counted had all. No one that it lacks has more than the smallest of these.
+    fn hhi(&self) -> [f64; 2] {
+        let squares = self.shares.iter().map(|(_, share)| share * share).sum::<f64>() + self.rest.squares;
+        let over = |whole: f64| if whole > 0.0 { squares / whole / whole } else { 0.0 };
+        let most = over(self.sum());
+        if self.is_part() { [self.free.map_or(0.0, over).min(most), most] } else { [most; 2] }
+    }
+
     fn top(&self, n: usize) -> f64 {
         self.shares.iter().take(n).map(|(_, share)| share).sum::<f64>().min(1.0)
     }
@@ -117,15 +157,19 @@ impl Spread {
     pub(super) fn metrics(&self, facts: &Facts<'_>) -> HolderMetrics {
         let largest = self.shares.iter().take(LARGEST_MAX);
         let all = holders_distribution(facts.dataset, facts.token);
+        let [hhi_at_least, hhi] = self.hhi();
         HolderMetrics {
             count: self.count(),
+            listed: self.listed,
+            holders: self.known_count,
             top10: all.top_10_holders,
             top50: all.top_50_holders,
             top10_free: self.top(10),
             top50_free: self.top(50),
-            hhi: self.shares.iter().map(|(_, share)| share * share).sum::<f64>() + self.rest.squares,
+            hhi,
+            hhi_at_least: self.is_part().then_some(hhi_at_least),
             nakamoto: self.nakamoto,
-            gini: self.gini(),
+            gini: (!self.is_part()).then(|| self.gini()),
             largest: largest.map(|(address, share)| HolderShare { address: *address, share: *share, role: facts.title(address) }).collect(),
             left_out: self
                 .left_out
@@ -136,9 +180,8 @@ impl Spread {
     }
 
     /// Gini coefficient of the balances by rank: 0 if all are equal, approaching 1 if one holder has all.
-    fn gini(&self) -> f64 {
-        let n = self.count() as f64;
-        let sum = self.shares.iter().map(|(_, share)| share).sum::<f64>() + self.rest.sum;
+    pub(super) fn gini(&self) -> f64 {
+        let (n, sum) = (self.count() as f64, self.sum());
         if sum <= 0.0 {
             return 0.0;
         }
@@ -148,13 +191,13 @@ impl Spread {
     }
 }
 
-/// Fewest balances, largest first, that exceed half of the supply. Uses balances: rounded shares of equal balances may not add up to the
+/// Fewest balances, largest first, that exceed half of what is free. Uses balances: rounded shares of equal balances may not add up to the
 /// half.
-fn nakamoto(balances: impl Iterator<Item = f64>, supply: f64) -> Option<u64> {
+fn nakamoto(balances: impl Iterator<Item = f64>, free: f64) -> Option<u64> {
     let mut sum = 0.0;
     let has_more = |balance: f64| {
         sum += balance;
-        sum > supply / 2.0
+        sum > free / 2.0
     };
     balances.map(has_more).position(|has_more| has_more).map(|i| i as u64 + 1)
 }
@@ -169,12 +212,15 @@ mod tests {
         let nakamoto = nakamoto(balances.iter().copied(), sum);
         Spread {
             shares,
+            free: Some(1.0),
             nakamoto,
             left_out: BTreeMap::new(),
             watched_in_rest: Vec::new(),
             rest: RestAggregates::default(),
             whole: "the supply",
+            free_whole: "the supply outside pools and exchanges",
             partial: None,
+            listed: balances.len() as u64,
             known_count: balances.len() as u64,
         }
     }
@@ -192,6 +238,35 @@ mod tests {
             let spread = spread(balances);
             assert!((spread.gini() - gini).abs() < 1e-12, "{balances:?}: {}", spread.gini());
             assert_eq!(spread.nakamoto, Some(nakamoto), "{balances:?}");
+        }
+    }
+
+    #[test]
+    fn pools_and_exchanges_make_no_token_look_spread() {
+        use super::super::super::fake_data::{FakeData, someone};
+        // Ten holders with 10 each, and a pool with the rest of a supply; the number of holders that the token is said to have.
+        let cases = [
+            (100.0, None, [0.1, 0.1], Some(6), Some(0.0)),
+            (1_000.0, None, [0.1, 0.1], Some(6), Some(0.0)),
+            (1_000.0, Some(500), [0.1, 0.1], Some(6), None),
+            // Of the free half nobody knows who has it: the ten may be equal among few or many.
+            (2_000.0, None, [100.0 * 10.0 / 1_100.0 / 1_100.0, 0.1], None, None),
+        ];
+        for (supply, said, [least, most], nakamoto, gini) in cases {
+            let mut data = FakeData::default();
+            data.pool(someone(99));
+            let pooled = if supply > 1_000.0 { 900.0 } else { supply - 100.0 };
+            data.holders = std::iter::once((someone(99), Some(pooled))).chain((1..=10).map(|i| (someone(i), Some(10.0)))).collect();
+            (data.row().total_supply, data.row().holders) = (Some(supply), said);
+            let facts = Facts::new(&data, data.token());
+            let metrics = Spread::new(&facts).unwrap().metrics(&facts);
+            let close = |a: f64, b: f64| (a - b).abs() < 1e-9;
+            assert!(
+                close(metrics.hhi, most) && close(metrics.hhi_at_least.unwrap_or(metrics.hhi), least),
+                "{supply} {said:?}: {metrics:?}"
+            );
+            assert_eq!((metrics.nakamoto, metrics.gini.is_some()), (nakamoto, gini.is_some()), "{supply} {said:?}");
+            assert_eq!((metrics.count, metrics.listed), (10, 10 + u64::from(pooled > 0.0)), "{supply} {said:?}");
         }
     }
 

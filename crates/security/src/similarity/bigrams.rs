@@ -1,4 +1,4 @@
-//! Classifier of contracts by opcode bigrams (pairs of consecutive instructions): known scams against listed tokens. Trained on the
+//! Classifier of contracts by opcode bigrams (pairs of consecutive instructions): known scams against other tokens. Trained on the
 //! dataset's codes and trusted according to its cross-validated accuracy. Scams of one kind are seldom copied exactly, but they are built
 //! from the same parts. Similarity search is the index's task.
 
@@ -7,17 +7,16 @@ use std::collections::{BTreeMap, HashMap};
 use revm::bytecode::OpCode;
 
 use super::{
-    CodeOrigin, Signature, agreeing,
+    CodeOrigin, Signature, agreeing, grams,
     margin::{LinearSvm, Sample, Sparse},
     normal::{DUP, PUSH, SWAP, normalise},
+    signature,
 };
 use model::error::Result;
 
-/// Maximum number of training codes per group.
-const EXAMPLES_MAX: usize = 600;
-/// Minimum number of scam families, and of listed tokens, for training.
+/// Minimum number of scam families, and of other tokens, for training.
 const FAMILIES_MIN: usize = 10;
-const LISTED_MIN: usize = 20;
+const TOKENS_MIN: usize = 20;
 /// Of 128 hashes: two codes that agree in at least this many are of one family and are never split between training and validation.
 const FAMILY_HASHES: usize = 90;
 const FOLDS: usize = 8;
@@ -31,11 +30,11 @@ const COST: f64 = 0.25;
 const ERA_MIN: f64 = 3.0;
 /// Cross-validated area under the ROC curve at which the classifier begins to count, and at which it counts fully.
 const TRUST: (f64, f64) = (0.6, 0.8);
-/// Share of listed tokens with a decision value as high from which on the result has no strength.
-const COMMON: f64 = 0.15;
+/// Share of other tokens with a decision value as high from which on the result has no strength.
+const COMMON: f64 = 0.01;
 const PAIRS_SHOWN: usize = 3;
 
-/// Compiler generation of a code. Scams are younger than listed tokens; without balancing this, the classifier would only tell the year.
+/// Compiler generation of a code. Scams are younger than other tokens; without balancing this, the classifier would only tell the year.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Era {
     /// The dispatcher extracts the selector by division.
@@ -81,18 +80,13 @@ impl Example {
     }
 }
 
-/// Whether the code at index `place` of `of` in its group is used for training: evenly spaced sampling.
-pub fn is_example(place: usize, of: usize) -> bool {
-    place.is_multiple_of(of.div_ceil(EXAMPLES_MAX).max(1))
-}
-
 /// Result of the classifier for one code.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
     /// 0 to 1.
     pub strength: f64,
-    /// Share of the listed tokens whose cross-validated decision value is at least as high.
-    pub share_of_listed_above: f64,
+    /// Upper estimate of the share of other tokens whose cross-validated decision value is at least as high.
+    pub share_above: f64,
     /// Pairs of instructions that contribute most.
     pub pairs: Vec<String>,
 }
@@ -101,11 +95,14 @@ pub struct Judgement {
 #[derive(Debug, Clone)]
 pub struct BigramClassifier {
     terms: Terms,
-    svm: LinearSvm,
-    /// Cross-validated decision values of the listed tokens, ascending.
-    listed: Vec<f64>,
+    /// The rule of each fold, which has not seen the fold's families.
+    rules: Vec<LinearSvm>,
+    /// The first signature of each family. A family's fold is its place, modulo `FOLDS`.
+    families: Vec<Signature>,
+    /// Cross-validated decision values of tokens, ascending, each with its family.
+    tokens: Vec<(f64, usize)>,
     scams: usize,
-    /// Cross-validated area under the ROC curve: the probability that an unseen scam scores higher than an unseen listed token.
+    /// Cross-validated area under the ROC curve: the probability that an unseen scam scores higher than an unseen token.
     auc: f64,
 }
 
@@ -113,76 +110,80 @@ impl BigramClassifier {
     /// Trains on the examples. Returns `None` if there are too few, or if the groups cannot be separated. `step` may cancel.
     pub fn learn(examples: &[Example], step: &dyn Fn() -> Result<()>) -> Result<Option<Self>> {
         let examples = different(examples);
-        let families = families(&examples);
+        let (firsts, families) = families(&examples);
         let of = |group| examples.iter().filter(|example| example.group == group).count();
         let mut scam_families: Vec<usize> =
             examples.iter().zip(&families).filter(|(example, _)| example.group == CodeOrigin::Scam).map(|(_, family)| *family).collect();
         scam_families.sort_unstable();
         scam_families.dedup();
-        if scam_families.len() < FAMILIES_MIN || of(CodeOrigin::Template) < LISTED_MIN {
+        if scam_families.len() < FAMILIES_MIN || of(CodeOrigin::Token) < TOKENS_MIN {
             return Ok(None);
         }
         let terms = Terms::new(&examples);
         let vectors: Vec<Sparse> = examples.iter().map(|example| terms.vector(&example.pairs)).collect();
-        let (mut scams, mut listed) = (Vec::new(), Vec::new());
-        let mut svm = LinearSvm { weights: vec![0.0; terms.rarity.len()], offset: 0.0 };
+        let (mut scams, mut tokens, mut rules) = (Vec::new(), Vec::new(), Vec::new());
         for fold in 0..FOLDS {
             step()?;
             let unseen = |i: usize| families[i] % FOLDS == fold;
-            let part = fit(&examples, &vectors, terms.rarity.len(), &|i| !unseen(i));
+            let rule = fit(&examples, &vectors, terms.rarity.len(), &|i| !unseen(i));
             for i in (0..examples.len()).filter(|i| unseen(*i)) {
-                let list = if examples[i].group == CodeOrigin::Scam { &mut scams } else { &mut listed };
-                list.push(part.of(&vectors[i]));
+                let list = if examples[i].group == CodeOrigin::Scam { &mut scams } else { &mut tokens };
+                list.push((rule.of(&vectors[i]), families[i]));
             }
-            // The mean of all folds' rules is used, which varies less than each of them.
-            svm.offset += part.offset / FOLDS as f64;
-            svm.weights.iter_mut().zip(part.weights).for_each(|(mean, weight)| *mean += weight / FOLDS as f64);
+            rules.push(rule);
         }
-        let auc = auc(&scams, &listed);
+        let auc = auc(&scams, &tokens);
         if auc <= TRUST.0 {
             return Ok(None);
         }
-        listed.sort_by(f64::total_cmp);
-        Ok(Some(Self { terms, svm, listed, scams: of(CodeOrigin::Scam), auc }))
+        tokens.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        Ok(Some(Self { terms, rules, families: firsts, tokens, scams: of(CodeOrigin::Scam), auc }))
     }
 
-    /// Number of scams and listed tokens in the training set.
+    /// Number of scams and other tokens in the training set.
     pub fn learned_from(&self) -> (usize, usize) {
-        (self.scams, self.listed.len())
+        (self.scams, self.tokens.len())
     }
 
     pub fn auc(&self) -> f64 {
         self.auc
     }
 
-    /// Returns `None` for a code without known instruction pairs.
+    /// Judges a code by what was learned from other families. Returns `None` for a code without known instruction pairs.
     pub fn judge(&self, code: &[u8]) -> Option<Judgement> {
         let (pairs, _) = read(code);
         let vector = self.terms.vector(&pairs);
         if vector.is_empty() {
             return None;
         }
-        let share_of_listed_above = self.share_of_listed_above(self.svm.of(&vector));
+        let own = family_of(&signature(&grams(code)), &self.families);
+        // The mean of the rules varies less than each of them.
+        let rules = own.map_or(&self.rules[..], |family| &self.rules[family % FOLDS..=family % FOLDS]);
+        let mean = |of: &dyn Fn(&LinearSvm) -> f64| rules.iter().map(of).sum::<f64>() / rules.len() as f64;
+        let sum = mean(&|rule| rule.of(&vector));
+        let share_above = self.share_above(sum, own);
         let trust = ((self.auc - TRUST.0) / (TRUST.1 - TRUST.0)).clamp(0.0, 1.0);
-        let mut parts: Vec<(f64, u32)> = vector.iter().map(|(at, value)| (self.svm.weights[*at as usize] * value, *at)).collect();
+        let mut parts: Vec<(f64, u32)> = vector.iter().map(|(at, value)| (mean(&|rule| rule.weights[*at as usize]) * value, *at)).collect();
         parts.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let shown = parts.iter().filter(|(part, _)| *part > 0.0).take(PAIRS_SHOWN);
         Some(Judgement {
-            strength: HINT * trust * (1.0 - share_of_listed_above / COMMON).max(0.0),
-            share_of_listed_above,
+            // One of the tokens is always the last: it must also be on the scams' side.
+            strength: if sum > 0.0 { HINT * trust * (1.0 - share_above / COMMON).max(0.0) } else { 0.0 },
+            share_above,
             pairs: shown.map(|(_, at)| self.terms.name(*at)).collect(),
         })
     }
 
-    /// Share of listed tokens with a decision value of at least `sum`, linearly interpolated: decreases as `sum` rises.
-    fn share_of_listed_above(&self, sum: f64) -> f64 {
-        let count = self.listed.len() as f64;
-        let under = self.listed.partition_point(|other| *other < sum);
-        let between = match (under.checked_sub(1).map(|at| self.listed[at]), self.listed.get(under)) {
+    /// Share of the tokens of other families than `own` with a decision value of at least `sum`, as if one more had it: that none of a few
+    /// has it says little. Linearly interpolated: decreases as `sum` rises.
+    fn share_above(&self, sum: f64, own: Option<usize>) -> f64 {
+        let others: Vec<f64> = self.tokens.iter().filter(|(_, family)| Some(*family) != own).map(|(value, _)| *value).collect();
+        let under = others.partition_point(|other| *other < sum);
+        let between = match (under.checked_sub(1).map(|at| others[at]), others.get(under)) {
             (Some(low), Some(high)) if *high > low => (sum - low) / (high - low),
             _ => 0.0,
         };
-        (count - under as f64 - between).max(0.0) / count
+        ((others.len() - under) as f64 - between + 1.0) / (others.len() + 1) as f64
     }
 }
 
@@ -253,25 +254,27 @@ fn read(code: &[u8]) -> (Pairs, Era) {
 /// Deduplicates identical codes within a group.
 fn different(examples: &[Example]) -> Vec<&Example> {
     let mut different: Vec<&Example> = examples.iter().collect();
-    let key = |example: &Example| (example.group == CodeOrigin::Template, example.signature.clone());
+    let key = |example: &Example| (example.group == CodeOrigin::Token, example.signature.clone());
     different.sort_by_cached_key(|example| key(example));
     different.dedup_by(|a, b| key(a) == key(b) && a.pairs == b.pairs);
     different
 }
 
-/// Family of each code: that of the first earlier code with a matching signature, else a new one.
-fn families(examples: &[&Example]) -> Vec<usize> {
-    let mut firsts: Vec<&Signature> = Vec::new();
-    examples
-        .iter()
-        .map(|example| {
-            let known = firsts.iter().position(|first| agreeing(first, &example.signature) >= FAMILY_HASHES);
-            known.unwrap_or_else(|| {
-                firsts.push(&example.signature);
-                firsts.len() - 1
-            })
+/// The first signature of each family, and the family of each code: that of the first earlier code with a matching signature, else a new one.
+fn families(examples: &[&Example]) -> (Vec<Signature>, Vec<usize>) {
+    let mut firsts: Vec<Signature> = Vec::new();
+    let mut family = |example: &&Example| {
+        family_of(&example.signature, &firsts).unwrap_or_else(|| {
+            firsts.push(*example.signature);
+            firsts.len() - 1
         })
-        .collect()
+    };
+    let families = examples.iter().map(&mut family).collect();
+    (firsts, families)
+}
+
+fn family_of(signature: &Signature, firsts: &[Signature]) -> Option<usize> {
+    firsts.iter().position(|first| agreeing(first, signature) >= FAMILY_HASHES)
 }
 
 /// Balances the total cost between the groups, and between the eras within a group, so that features that only tell the era do not help.
@@ -284,29 +287,26 @@ fn fit(examples: &[&Example], vectors: &[Sparse], coordinates: usize, seen: &dyn
     }
     let raw = |i: usize| 1.0 / peers[&key(i)].max(ERA_MIN);
     let sum = |scam: bool| -> f64 { seen.iter().filter(|i| key(**i).0 == scam).map(|i| raw(*i)).sum() };
-    let (scams, listed) = (sum(true), sum(false));
+    let (scams, tokens) = (sum(true), sum(false));
     let half = COST * seen.len() as f64 / 2.0;
     let sample = |i: usize| {
         let wanted = key(i).0;
-        Sample { vector: &vectors[i], wanted, cost: half * raw(i) / if wanted { scams } else { listed } }
+        Sample { vector: &vectors[i], wanted, cost: half * raw(i) / if wanted { scams } else { tokens } }
     };
     let samples: Vec<Sample<'_>> = seen.iter().map(|i| sample(*i)).collect();
     LinearSvm::fit(&samples, coordinates)
 }
 
 /// Area under the ROC curve; ties count half.
-fn auc(scams: &[f64], listed: &[f64]) -> f64 {
-    let pairs = scams.iter().flat_map(|scam| listed.iter().map(move |other| scam.total_cmp(other)));
+fn auc(scams: &[(f64, usize)], tokens: &[(f64, usize)]) -> f64 {
+    let pairs = scams.iter().flat_map(|scam| tokens.iter().map(move |other| scam.0.total_cmp(&other.0)));
     let right: f64 = pairs.map(|order| f64::from(order as i8 + 1) / 2.0).sum();
-    right / (scams.len() * listed.len()).max(1) as f64
+    right / (scams.len() * tokens.len()).max(1) as f64
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        super::{grams, mix as hash, signature},
-        *,
-    };
+    use super::{super::mix as hash, *};
 
     /// A token's code of random instructions, with occasional runs that only its makers write.
     fn code(seed: u64, habit: &[u8]) -> Vec<u8> {
@@ -322,12 +322,12 @@ mod tests {
     }
 
     const SCAMS: &[u8] = &[0x33, 0x54, 0x14];
-    const LISTED: &[u8] = &[0x42, 0x10, 0x15];
+    const HONEST: &[u8] = &[0x42, 0x10, 0x15];
 
-    fn examples(scams: u64, listed: u64, habit: &[u8]) -> Vec<Example> {
+    fn examples(scams: u64, tokens: u64, habit: &[u8]) -> Vec<Example> {
         let example = |group, code: Vec<u8>| Example::new(group, &code, &signature(&grams(&code))).expect("a token's code");
         let scams = (0..scams).map(|seed| example(CodeOrigin::Scam, code(seed, habit)));
-        scams.chain((1_000..1_000 + listed).map(|seed| example(CodeOrigin::Template, code(seed, LISTED)))).collect()
+        scams.chain((1_000..1_000 + tokens).map(|seed| example(CodeOrigin::Token, code(seed, HONEST)))).collect()
     }
 
     fn learned(examples: &[Example]) -> Option<BigramClassifier> {
@@ -335,20 +335,38 @@ mod tests {
     }
 
     #[test]
-    fn code_like_that_of_scams_is_told_from_code_like_that_of_listed_tokens() {
-        let classifier = learned(&examples(15, 40, SCAMS)).expect("there is a difference");
-        assert_eq!((classifier.learned_from(), classifier.auc()), ((15, 40), 1.0));
+    fn code_like_that_of_scams_is_told_from_code_like_that_of_other_tokens() {
+        let classifier = learned(&examples(15, 199, SCAMS)).expect("there is a difference");
+        assert_eq!((classifier.learned_from(), classifier.auc()), ((15, 199), 1.0));
         let judge = |seed, habit| classifier.judge(&code(seed, habit)).expect("a code");
-        let (scam, honest) = (judge(5_000, SCAMS), judge(6_000, LISTED));
-        assert_eq!((scam.strength, scam.share_of_listed_above), (HINT, 0.0));
+        let (scam, honest) = (judge(5_000, SCAMS), judge(6_000, HONEST));
+        assert_eq!((scam.strength, scam.share_above), (HINT / 2.0, 1.0 / 200.0));
         assert!(scam.pairs.contains(&"CALLER SLOAD".to_owned()) || scam.pairs.contains(&"SLOAD EQ".to_owned()), "{scam:?}");
-        assert!(honest.share_of_listed_above > COMMON && honest.strength == 0.0, "{honest:?}");
+        assert!(honest.share_above > COMMON && honest.strength == 0.0, "{honest:?}");
         assert_eq!(classifier.judge(&[]), None);
     }
 
     #[test]
+    fn a_scam_among_the_tokens_is_judged_by_what_was_learned_from_others() {
+        let mut all = examples(15, 199, SCAMS);
+        let planted = code(5_000, SCAMS);
+        all.push(Example::new(CodeOrigin::Token, &planted, &signature(&grams(&planted))).expect("a token's code"));
+        let classifier = learned(&all).expect("there is a difference");
+        let found = |code: &[u8]| classifier.judge(code).map(|judged| judged.strength);
+        assert_eq!(found(&planted), Some(HINT / 2.0), "it is not beside itself, and none of 199 others is as near");
+        let highest = (1_000..1_199).filter_map(|seed| found(&code(seed, HONEST))).fold(0.0, f64::max);
+        assert_eq!(highest, 0.0, "no token that was learned from as honest");
+    }
+
+    #[test]
+    fn few_tokens_are_no_measure_of_what_is_rare() {
+        let classifier = learned(&examples(15, 90, SCAMS)).expect("there is a difference");
+        assert_eq!(classifier.judge(&code(5_000, SCAMS)).map(|judged| judged.strength), Some(0.0));
+    }
+
+    #[test]
     fn too_few_codes_or_no_difference_teach_nothing() {
-        for (scams, listed, habit) in [(9, 40, SCAMS), (15, 19, SCAMS), (0, 0, SCAMS), (30, 60, LISTED)] {
+        for (scams, listed, habit) in [(9, 40, SCAMS), (15, 19, SCAMS), (0, 0, SCAMS), (30, 60, HONEST)] {
             assert!(learned(&examples(scams, listed, habit)).is_none(), "{scams} {listed}");
         }
         // Copies of one scam count once.
@@ -360,24 +378,26 @@ mod tests {
 
     #[test]
     fn the_order_of_the_codes_does_not_matter() {
-        let (mut codes, asked) = (examples(15, 40, SCAMS), code(7_000, LISTED));
+        let (mut codes, asked) = (examples(15, 40, SCAMS), code(7_000, HONEST));
         let one = learned(&codes).and_then(|classifier| classifier.judge(&asked));
         codes.reverse();
         assert_eq!(one, learned(&codes).and_then(|classifier| classifier.judge(&asked)));
     }
 
     #[test]
-    fn the_higher_a_score_the_fewer_listed_tokens_reach_it() {
+    fn the_higher_a_score_the_fewer_tokens_reach_it() {
         let classifier = BigramClassifier {
             terms: Terms::new(&[]),
-            svm: LinearSvm { weights: Vec::new(), offset: 0.0 },
-            listed: vec![-1.0, -1.0, 0.0, 0.5],
+            rules: Vec::new(),
+            families: Vec::new(),
+            tokens: vec![(-1.0, 0), (-1.0, 1), (0.0, 2), (0.5, 3), (9.0, 4)],
             scams: 0,
             auc: 1.0,
         };
-        let shares: Vec<f64> = (-20..=10).map(|sum| classifier.share_of_listed_above(f64::from(sum) / 10.0)).collect();
+        let share = |sum: f64| classifier.share_above(sum, Some(4));
+        let shares: Vec<f64> = (-20..=10).map(|sum| share(f64::from(sum) / 10.0)).collect();
         assert!(shares.is_sorted_by(|a, b| a >= b), "{shares:?}");
-        assert_eq!((shares[0], shares[30], classifier.share_of_listed_above(0.25)), (1.0, 0.0, 0.125));
+        assert_eq!((shares[0], shares[30], share(0.25)), (1.0, 0.2, 0.3));
     }
 
     #[test]

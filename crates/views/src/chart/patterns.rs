@@ -424,7 +424,9 @@ impl ChartPatterns {
 fn verdict(score: i64, recommendation: &str, buys: bool) -> Option<(String, bool)> {
     let is_safe = is_safe(recommendation);
     let is_told = buys || !(is_safe || too_little_known(recommendation));
-    is_told.then(|| (format!(" · security: {}, score {score}", word_of(recommendation).to_lowercase()), !is_safe))
+    is_told.then(|| {
+        (format!(" · security: {}, score {}", word_of(recommendation).to_lowercase(), score_text(score, recommendation)), !is_safe)
+    })
 }
 
 /// The text with the verdict behind it, where it fits.
@@ -496,7 +498,7 @@ mod tests {
             ("HIGH RISK: x", Some((" · security: high risk, score 1", true)), Some((" · security: high risk, score 1", true))),
             ("CAUTION: x", Some((" · security: caution, score 1", true)), Some((" · security: caution, score 1", true))),
             ("LOW RISK", None, Some((" · security: low risk, score 1", false))),
-            ("NOT ENOUGH DATA", None, Some((" · security: not enough data, score 1", true))),
+            ("NOT ENOUGH DATA", None, Some((" · security: not enough data, score ?", true))),
         ] {
             let told = |buys| verdict(1, recommendation, buys);
             let expected = |told: Option<(&str, bool)>| told.map(|(says, warns)| (says.to_owned(), warns));

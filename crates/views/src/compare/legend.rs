@@ -78,7 +78,7 @@ impl Fields for LegendFields {
         }),
         L::figure("volume_24h", "vol", 7, 90, |row| row.summary.and_then(|token| token.volume_24h).into())
             .cell(|row, _| money(row.summary.and_then(|token| token.volume_24h), &row, false)),
-        L::figure("score", "score", 5, 80, |row| row.score.map(|score| score.score).into()).cell(|row, _| {
+        L::figure("score", "score", 5, 80, |row| row.score.and_then(|score| score.known_score()).into()).cell(|row, _| {
             row.score.map_or_else(Cell::missing, |of| {
                 Cell::new(score_text(of.score, of.recommendation), role_of_score(of.score, of.recommendation))
             })

@@ -23,7 +23,7 @@ const SCAM_BAR: usize = 10;
 /// The holder section: a chart of the largest shares, concentration figures, the largest holders by name.
 pub(super) fn holders(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
     let Some(metrics) = answer.explanation.as_ref().and_then(|explanation| explanation.holders.as_ref()) else { return Vec::new() };
-    let mut lines = vec![PaneLine::rule("holder concentration", many(metrics.count, "free holder", "free holders"))];
+    let mut lines = vec![PaneLine::rule("holder concentration", counted(metrics))];
     lines.extend(chart(metrics, look));
     for (label, share) in [
         ("top 10", metrics.top10),
@@ -36,10 +36,12 @@ pub(super) fn holders(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> 
         }
     }
     // Free holders alone: what they leave out is said below.
-    let nakamoto = metrics.nakamoto.map_or_else(|| "no free ones".to_owned(), |count| format!("{count} free"));
+    let nakamoto = metrics.nakamoto.map_or_else(|| "more than listed".to_owned(), |count| format!("{count} free"));
     let mut line = PaneLine::default().at(LEFT, "over half is held by", Role::Dim).at(LABEL, nakamoto, Role::Text);
-    for (name, figure) in [("HHI", metrics.hhi), ("Gini", metrics.gini)] {
-        let figure = format::human(Some(figure));
+    let most = format::human(Some(metrics.hhi));
+    let least = metrics.hhi_at_least.map(|least| format::human(Some(least))).filter(|least| *least != most);
+    let hhi = least.map_or(most.clone(), |least| format!("{least}–{most}"));
+    for (name, figure) in [("HHI", hhi), ("Gini", format::human(metrics.gini))] {
         // A figure that does not fit moves to the next line.
         if usize::from(line.end()) + 5 + name.len() + figure.len() > usize::from(look.width.saturating_sub(1)) {
             lines.push(std::mem::take(&mut line));
@@ -61,6 +63,13 @@ pub(super) fn holders(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> 
     }
     lines.push(PaneLine::default());
     lines
+}
+
+/// `345 free of 359 listed, 391,957 in all`.
+fn counted(metrics: &HolderMetrics) -> String {
+    let [free, listed, all] = [metrics.count, metrics.listed, metrics.holders].map(format::count);
+    let all = if metrics.holders > metrics.listed { format!(", {all} in all") } else { String::new() };
+    format!("{free} free of {listed} listed{all}")
 }
 
 fn bar_line(line: PaneLine, label: &str, share: f64, role: Role, look: &ChecklistStyle<'_>) -> PaneLine {
@@ -106,15 +115,15 @@ pub(super) fn scams(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Ve
     let mut lines = vec![PaneLine::rule("similar scams", if scams.is_empty() { String::new() } else { scams.len().to_string() })];
     if scams.is_empty() {
         let coded = answer.anomaly_detection.code_patterns.score.is_some();
-        let says = if coded { "no known scam's code comes near" } else { "no code to compare" };
+        let says = if coded { "no known scam's code is more alike than tokens are" } else { "no code to compare" };
         lines.push(PaneLine::default().at(LEFT, says, Role::Dim));
         lines.push(PaneLine::default());
         return lines;
     }
     let name_width = name_width(scams, look);
-    if let Some(alike) = answer.explanation.as_ref().and_then(|explanation| explanation.listed_similarity) {
-        let [median, highest] = [alike.median, alike.highest].map(|similarity| format::fixed(similarity, 4));
-        let says = format!("to compare: two listed tokens are {median} alike at the median, {highest} at most");
+    if let Some(alike) = answer.explanation.as_ref().and_then(|explanation| explanation.token_similarity) {
+        let [median, tail] = [alike.median, alike.tail].map(|similarity| format::fixed(similarity, 4));
+        let says = format!("to compare: two tokens are {median} alike at the median, and 99 of 100 pairs no more than {tail}");
         lines.extend(PaneLine::wrapped(None, LEFT, &says, look.width, 2, Role::Dim));
     }
     for (i, scam) in scams.iter().enumerate() {

@@ -14,9 +14,14 @@ const BESIDE_MIN: u16 = 60;
 /// Maximum number of lines of a reason.
 const REASON_LINES: usize = 2;
 
-/// The section of simulated trades; none where the dataset names no node.
+/// The section of simulated trades, and of what changed; the first only where the dataset names a node.
 pub(super) fn lines(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
-    let Some(simulation) = &answer.simulation else { return Vec::new() };
+    let Some(simulation) = &answer.simulation else {
+        let changed = changed(answer, look);
+        let rule = (!changed.is_empty()).then(|| PaneLine::rule("scanned before", String::new()));
+        let end = rule.is_some().then(PaneLine::default);
+        return rule.into_iter().chain(changed).chain(end).collect();
+    };
     let mut lines = vec![PaneLine::rule("traded in memory", where_and_when(simulation))];
     if simulation.pool.is_none() {
         lines.push(PaneLine::default().at(LEFT, "no pool of it is known, so nothing was traded", Role::Warning));
@@ -54,7 +59,10 @@ pub(super) fn lines(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Ve
 /// What differs from the scan before.
 fn changed(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
     let Some(changed) = &answer.changed else { return Vec::new() };
-    let since = format!("since block {} · {}", format::count(changed.since_block), changed.since.minute_text());
+    let since = match (changed.since_block, changed.since) {
+        (Some(block), Some(time)) => format!("since block {} · {}", format::count(block), time.minute_text()),
+        _ => "since the files were read before".to_owned(),
+    };
     if changed.changes.is_empty() {
         return PaneLine::wrapped(None, LEFT, &format!("nothing changed {since}"), look.width, 1, Role::Dim).collect();
     }

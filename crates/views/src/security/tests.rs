@@ -8,6 +8,7 @@ use query::deck::cached::CachedAnswer;
 use security::{
     Anomaly, AnomalyCode, AnomalyDetection, AnomalyPart, Cap, CheckState, Danger, Evidence, EvidenceRow, Execution, Explanation,
     HolderMetrics, HolderShare, LeftOut, Missing, Part, SecurityInference, SimilarScam, Simulation, Taxes,
+    changes::{SecurityChange, SecurityChanges},
     check_log::{CheckLog, NeededInput},
     checks::checks,
     simulation::{SimulatedTrade, SimulatedTrades},
@@ -176,16 +177,19 @@ fn trap_explained() -> Explanation {
             codes: vec![AnomalyCode::SybilHolders, AnomalyCode::PrivilegedSellers],
             supply: "add the table `funding` (from_address, to_address, timestamp): who paid for whose first transaction".into(),
         }],
-        listed_similarity: None,
+        token_similarity: None,
         holders: Some(HolderMetrics {
             count: 2_114,
+            listed: 2_117,
+            holders: 2_117,
             top10: Some(0.72),
             top50: Some(0.91),
             top10_free: 0.61,
             top50_free: 0.83,
             hhi: 0.092,
+            hhi_at_least: None,
             nakamoto: Some(5),
-            gini: 0.91,
+            gini: Some(0.91),
             largest: largest.collect(),
             left_out: vec![LeftOut { kind: "pool", count: 2, share: 0.31 }, LeftOut { kind: "burned", count: 1, share: 0.02 }],
         }),
@@ -207,7 +211,7 @@ fn unknown() -> SecurityInference {
         |part, what: &str, supply: &str| Missing { part, what: what.into(), codes: AnomalyCode::of(part).collect(), supply: supply.into() };
     let answer = SecurityInference {
         checks: None,
-        security_score: 60,
+        security_score: 59,
         anomaly_detection: AnomalyDetection {
             code_patterns: part(None, Vec::new()),
             transaction_patterns: part(None, Vec::new()),
@@ -220,12 +224,12 @@ fn unknown() -> SecurityInference {
         explanation: Some(Explanation {
             uncapped_score: 100,
             checked: 0.15,
-            caps: vec![Cap { score: 60, reason: "no code known".into() }, Cap { score: 85, reason: "no transfers".into() }],
+            caps: vec![Cap { score: 59, reason: "no code known".into() }, Cap { score: 85, reason: "no transfers".into() }],
             missing: vec![
                 gap(Part::Code, "no code", "add the token's row with bytecode to the table `contracts`"),
                 gap(Part::Transactions, "no transfers", "add the token's rows to the table `transfers`"),
             ],
-            listed_similarity: None,
+            token_similarity: None,
             holders: None,
             execution: None,
         }),
@@ -269,7 +273,19 @@ fn a_score_of_what_was_hardly_looked_at_is_grey_with_a_question_mark() {
     }
     let mut buffer = Buffer::empty(Rect::new(0, 0, 80, 20));
     view.draw(&mut buffer, Rect::new(0, 0, 80, 20), &Context { ascii: true, ..stage.context() });
-    assert!(widgets::picture::text(&buffer).contains("60?"));
+    let text = widgets::picture::text(&buffer);
+    assert!(text.contains('?') && !text.contains("59"), "a limit is no score: {text}");
+}
+
+#[test]
+fn what_changed_between_two_readings_of_the_files_stands_in_the_view() {
+    let change = SecurityChange { what: "sale".into(), before: "goes through".into(), after: "not known".into() };
+    let changed = SecurityChanges { since_block: None, since: None, changes: vec![change] };
+    let (stage, mut view) = shown(SecurityInference { changed: Some(changed), ..trap() });
+    let text = stage.text_now(&mut view, 140, 60);
+    assert!(text.contains("changed since the files were read before") && text.contains("sale: goes through → not known"), "{text}");
+    let (stage, mut view) = shown(trap());
+    assert!(!stage.text_now(&mut view, 140, 60).contains("since the files"));
 }
 
 #[test]

@@ -237,7 +237,14 @@ fn whales(detail: Option<&TokenDetail>) -> Figure {
         Some(WhaleTrend::Stable) => ("stable", Role::Text),
         None => (MISSING, Role::Dim),
     };
-    Figure { role, ..Figure::new("whales", word.to_owned(), String::new()) }
+    // Balances of whales are counted apart from the transfers that the flows of holders come from.
+    let notes = detail.and_then(|detail| detail.whale_change).map_or_else(Vec::new, |change| {
+        let percent = change.percent.map_or_else(String::new, |percent| format!("{percent:+.1} % "));
+        let short = format!("{percent}to {} (holder_counts)", change.to);
+        let days = change.to.0 - change.from.0;
+        vec![format!("{percent}from {} to {} (holder_counts)", change.from, change.to), short, format!("{percent}{days}d")]
+    });
+    Figure { role, ..Figure::new("whales", word.to_owned(), String::new()).noted(notes, Role::Dim) }
 }
 
 /// Draws the full address, and the chains behind or below it; returns the lines used.

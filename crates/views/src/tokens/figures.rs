@@ -65,7 +65,7 @@ pub(super) const SCORE: F = F::figure("securityScore", "score", 5, 191, LISTED)
         figure(*row, "securityScore", |figures| {
             let (score, word) = match figures.get("securityScore")? {
                 FigureValue::Integer(score) => (*score, ""),
-                FigureValue::Unsure(score) => (*score, NOT_ENOUGH_DATA),
+                FigureValue::Unknown => (0, NOT_ENOUGH_DATA),
                 _ => return None,
             };
             Some(Cell::new(score_text(score, word), role_of_score(score, word)))
@@ -336,7 +336,7 @@ mod tests {
         assert_eq!(cell(SCORE, Figures::default()), Cell::new("…", Role::Dim), "not worked out yet");
         let scored = ("securityScore", Some(FigureValue::Integer(21)));
         assert_eq!(cell(SCORE, given(&[scored])), Cell::new("21", Role::Down));
-        let unknown = given(&[("securityScore", Some(FigureValue::Unsure(21)))]);
-        assert_eq!(cell(SCORE, unknown), Cell::new("21?", Role::Dim));
+        let unknown = given(&[("securityScore", Some(FigureValue::Unknown))]);
+        assert_eq!(cell(SCORE, unknown), Cell::new("?", Role::Dim));
     }
 }

@@ -49,7 +49,7 @@ fn where_it_is_narrow_enter_opens_the_detail_and_esc_closes_it() {
     let table = stage.text(&mut view, 80, 20);
     assert_eq!(stage.act(&mut view, Action::Open), Effect::Redraw);
     assert!(stage.text(&mut view, 80, 20).contains(&address(1).to_string()));
-    assert_eq!(view.request(&stage.context()).expect("a request").target, format!("/tokens/{}", address(1)));
+    assert_eq!(view.request(&stage.context()).expect("a request").target, format!("/tokens/{}?explain=true", address(1)));
     assert!(matches!(stage.act(&mut view, Action::Open), Effect::Open(..)));
     assert_eq!(stage.act(&mut view, Action::Back), Effect::Redraw);
     assert_eq!(stage.text(&mut view, 80, 20), table);

@@ -12,13 +12,22 @@ use model::{
     error::{Problem, Result},
     locks::Locked as _,
 };
-use security::{Danger, SecurityInference, corpus::Corpus, resemblance::CodeTraits, score::word_of};
+use security::{
+    Danger, SecurityInference,
+    changes::Scan,
+    corpus::Corpus,
+    resemblance::CodeTraits,
+    score::{too_little_known, word_of},
+};
 use store::Dataset;
 
 /// Maximum number of scams with cached traits.
 const TRAITS_MAX: usize = 10_000;
 /// Maximum number of answers kept for questions about many tokens.
 const PARTS_MAX: usize = 200;
+
+/// Earlier scans that are kept of a token: the last one may be of the very same files.
+const SCANS_MAX: usize = 2;
 
 #[derive(Debug, Default)]
 pub struct SecurityCache {
@@ -28,6 +37,9 @@ pub struct SecurityCache {
     traits: Mutex<HashMap<Address, CodeTraits>>,
     /// The security summaries by token, shown in token lists.
     summaries: Mutex<HashMap<Address, SecuritySummary>>,
+    /// The scan of each token, and those of earlier generations, the newest first.
+    scans: Mutex<HashMap<Address, Scan>>,
+    earlier: Mutex<HashMap<Address, Vec<Scan>>>,
     /// Answers, explained or not, of a question about many tokens that waits for the state of others.
     parts: Mutex<HashMap<(Address, bool), SecurityInference>>,
     /// Tokens whose state could not be read for a question that is being answered, and why.
@@ -41,11 +53,16 @@ pub struct SecuritySummary {
     /// The first word of the recommendation.
     pub recommendation: &'static str,
     pub danger: Danger,
-    /// Whether the scan of the chain differs from the one before.
+    /// Whether the scan differs from the one before, of the chain or of the files.
     pub changed: bool,
 }
 
 impl SecuritySummary {
+    /// The score; `None` where it is only a limit, as too little is known.
+    pub fn known_score(&self) -> Option<i64> {
+        Some(self.score).filter(|_| !too_little_known(self.recommendation))
+    }
+
     pub(in crate::question) fn of(answer: &SecurityInference) -> Self {
         Self {
             score: answer.security_score,
@@ -68,6 +85,28 @@ impl SecurityCache {
         }
         let corpus = Corpus::new(dataset, &|done, total| progress.step(done, total))?;
         Ok(self.corpus.get_or_init(|| corpus))
+    }
+
+    /// The scans of earlier generations, the newest first.
+    pub fn earlier(&self, token: &Address) -> Vec<Scan> {
+        self.earlier.locked().get(token).cloned().unwrap_or_default()
+    }
+
+    pub fn keep_scan(&self, token: Address, scan: Scan) {
+        self.scans.locked().insert(token, scan);
+    }
+
+    /// Takes over the scans of an earlier generation, and those before them; of one that was not whole only the latter.
+    pub fn inherit(&self, before: &Self, is_whole: bool) {
+        let mut earlier = before.earlier.locked().clone();
+        for (token, scan) in before.scans.locked().iter().filter(|_| is_whole) {
+            let known = earlier.entry(*token).or_default();
+            if known.first() != Some(scan) {
+                known.insert(0, scan.clone());
+                known.truncate(SCANS_MAX);
+            }
+        }
+        *self.earlier.locked() = earlier;
     }
 
     pub fn summary(&self, token: &Address) -> Option<SecuritySummary> {

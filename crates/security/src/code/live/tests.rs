@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde::Deserialize;
 
 use super::*;
-use crate::{AnomalyCode, changes, code::SaleState};
+use crate::{AnomalyCode, changes::Scan, code::SaleState};
 use model::{
     address::Address as ModelAddress,
     chain_state::{BlockHead, ChainAccount, Word},
@@ -187,8 +187,9 @@ fn what_the_owner_did_between_two_scans_is_named() {
         inspected(token, Arc::new(state)).expect("a whole state")
     };
     let (before, after) = (report("blacklist"), report("banned"));
-    let changed = changes::between(&before, &after).expect("two scans");
-    assert_eq!(changed.since_block, before.simulation.as_ref().map_or(0, |one| one.block));
+    let [before, after] = [before, after].map(|report| (Scan::of(&report), report.simulation.map(|one| one.block)));
+    let changed = after.0.since(&before.0);
+    assert_eq!(changed.since_block, before.1);
     let told: Vec<_> = changed.changes.iter().map(|change| (&*change.what, &*change.before, &*change.after)).collect();
     let expected = [
         ("buy", "goes through", "fails"),
@@ -197,7 +198,7 @@ fn what_the_owner_did_between_two_scans_is_named() {
         ("BUY_BLOCKABLE", "not found", "found"),
     ];
     assert_eq!(told, expected);
-    assert_eq!(changes::between(&after, &after).map(|changed| changed.changes), Some(Vec::new()));
+    assert!(after.0.since(&after.0).changes.is_empty());
 }
 
 #[test]
