@@ -13,8 +13,10 @@ use super::{
 };
 use model::{
     address::Address,
+    data::AddressRows as _,
     error::{Code, Problem, Result},
     spelling::meant,
+    time::Time,
 };
 use security::{AnomalyCode, SecurityInference, facts::scam_report, infer};
 
@@ -30,6 +32,11 @@ impl Question for SecurityQuestion {
     const NAME: &'static str = "security";
     const SUMMARY: &'static str = "Security inference for a token contract.";
     const HEAVY: bool = true;
+
+    fn as_of(&self, snapshot: &Snapshot, _: &SecurityInference) -> Option<Time> {
+        let (transfers, token) = (snapshot.dataset.transfers(), &self.contract_address);
+        transfers.row(token, transfers.count(token).checked_sub(1)?)?.timestamp
+    }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<SecurityInference> {
         let token = known_token(snapshot, &self.contract_address)?;

@@ -5,11 +5,13 @@ use super::{
     parameter::{Parameter, ParameterKind, parameter},
     snapshot::Snapshot,
 };
+use analysis::frames;
 use model::{
     address::Address,
     candles::{ChartCandles, Interval},
     error::{Code, Problem, Result},
     fetch_key::FetchKey,
+    time::Time,
 };
 
 /// The supported candle lengths.
@@ -23,6 +25,17 @@ pub const TO: Parameter = parameter("to", ParameterKind::Time, "The latest start
 /// The interval of a word of `TIMEFRAMES`.
 pub fn interval(timeframe: &str) -> Interval {
     Interval::parse(timeframe).unwrap_or(Interval::DAY)
+}
+
+/// The start of the token's last candle of this length; by default of a daily one, or one of the length that the data have.
+pub(super) fn last_candle(snapshot: &Snapshot, token: &Address, interval: Option<Interval>) -> Option<Time> {
+    let candles = candles_of(snapshot, token).ok()?;
+    let series = candles.series();
+    let frame = match interval {
+        Some(interval) => frames::frame(&series, interval)?,
+        None => frames::base(&series)?.1,
+    };
+    frame.as_candles().timestamp.last().map(|start| Time(*start))
 }
 
 /// The token's candles. Errors: the token is unknown, has no candles, or they are missing.

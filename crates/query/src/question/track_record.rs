@@ -77,6 +77,10 @@ impl Question for TrackRecordQuestion {
     const NEEDS: &'static [&'static str] = &["candles"];
     const HEAVY: bool = true;
 
+    fn as_of(&self, _: &Snapshot, answer: &TrackRecord) -> Option<Time> {
+        answer.as_of
+    }
+
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TrackRecord> {
         known_token(snapshot, &self.contract_address)?;
         let replays = if self.scope == "all" {
