@@ -4,7 +4,7 @@ use super::{LocationArgs, outcome::Failure, program::Program};
 use model::{address::Address, schema::Kind};
 use query::{
     deck::Deck,
-    question::{parameter::may_be_symbol, search::named::named_token},
+    question::{parameter::may_be_name, search::named::named_token},
 };
 
 /// A token as it was typed.
@@ -19,7 +19,7 @@ pub(super) fn token(text: &str) -> Result<TokenName, String> {
     if let Some(address) = Address::asked(text) {
         return Ok(TokenName::Address(address));
     }
-    if !may_be_symbol(text) {
+    if !may_be_name(text) {
         let address = Kind::Address.expectation();
         return Err(format!("expected {address}, a coin that has no contract as in `coin:BTC`, or a symbol that one token has"));
     }

@@ -1,12 +1,14 @@
 //! The HTTP contract of a running server: statuses and codes, order of checks, entity tags, methods, request ids.
 
 mod commands;
+mod dates;
 mod docs;
 mod document;
 mod examples;
 mod generations;
 mod hostile;
 mod lists;
+mod named;
 mod notebooks;
 mod python_readers;
 mod reference;

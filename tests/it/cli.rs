@@ -82,7 +82,7 @@ fn wrong_usage_is_exit_code_2_and_says_what_was_wrong() {
         (&["schema", "--json", "--template"], "cannot be used with"),
         (&["shot", "nowhere", "--out", "a.svg"], "[possible values: tokens, posts"),
         (&["report", "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984", "--out", "a.pdf"], "expected a file that ends in .html or .md"),
-        (&["report", "0x1f98", "--out", "a.md"], "expected"),
+        (&["report", "0x1f9", "--out", "a.md"], "expected"),
         (&["alert", "add"], "<CONDITION>"),
         (&["alert", "add", "price>2", "--token", "0x1"], "expected"),
         (&["dispute", "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984", "OWNER_MNT", "--why", "x"], "did you mean `OWNER_MINT`?"),

@@ -29,13 +29,14 @@ use tempfile::TempDir;
 use wire::{Consent, MemoryLedger, Source, SourceKind, TimeoutsAndRetries, Wire, WireOptions};
 
 use self::server::Server;
+use crate::wait::PATIENCE;
 
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
 
-/// Timeouts and retries as short as possible.
-fn short() -> TimeoutsAndRetries {
+/// No server that answers is given up, however busy the machine; retries follow at once.
+fn patient() -> TimeoutsAndRetries {
     let ms = Duration::from_millis;
-    TimeoutsAndRetries { connect_timeout: ms(500), read_timeout: ms(60), retries: 2, backoff: ms(1), backoff_max: ms(4) }
+    TimeoutsAndRetries { connect_timeout: PATIENCE, read_timeout: PATIENCE, retries: 2, backoff: ms(1), backoff_max: ms(4) }
 }
 
 /// The server as a bucket, and as a web server.
@@ -54,7 +55,13 @@ fn sources(server: &Server) -> Vec<Source> {
 
 /// The server as configured by the user.
 fn options(server: &Server) -> WireOptions {
-    WireOptions { consent: Consent::Always, sources: sources(server), timeouts: short(), ..WireOptions::default() }
+    WireOptions { consent: Consent::Always, sources: sources(server), timeouts: patient(), ..WireOptions::default() }
+}
+
+/// A client for a server whose answers stall, each of which must be waited for.
+fn hasty(server: &Server) -> Arc<Wire> {
+    let timeouts = TimeoutsAndRetries { read_timeout: Duration::from_millis(200), ..patient() };
+    wire_with(WireOptions { timeouts, ..options(server) })
 }
 
 /// A client without persisted consent and budget.

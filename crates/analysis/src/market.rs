@@ -98,9 +98,13 @@ impl TokenSummary {
 
     /// The day of a figure that is more than seven days older than the newest of the token's dated figures.
     pub fn outdated(&self, as_of: Option<Time>) -> Option<Day> {
+        as_of.filter(|_| are_apart(as_of, self.newest())).map(Time::day)
+    }
+
+    /// The time of the newest of the token's dated figures.
+    pub fn newest(&self) -> Option<Time> {
         let dates = [self.price_as_of, self.market_cap_as_of, self.holders_as_of, self.last_candle.map(|last| last.start)];
-        let newest = dates.into_iter().flatten().max();
-        as_of.filter(|_| are_apart(as_of, newest)).map(Time::day)
+        dates.into_iter().flatten().max()
     }
 }
 

@@ -161,7 +161,9 @@ pub(super) fn allow_origin(api: &Api, parts: &Parts, reply: &mut Reply) {
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
         headers.insert(
             ACCESS_CONTROL_EXPOSE_HEADERS,
-            HeaderValue::from_static("etag, link, location, retry-after, x-data-generation, x-as-of, x-as-of-unknown, x-request-id"),
+            HeaderValue::from_static(
+                "etag, link, location, retry-after, x-data-generation, x-data-as-of, x-as-of, x-as-of-unknown, x-request-id",
+            ),
         );
     }
 }

@@ -78,6 +78,14 @@ fn cached_reply<A>(cached: &CachedAnswer<A>, if_none_match: IfNoneMatch<'_>) -> 
     if let Some(links) = &cached.links {
         reply::link(&mut reply, links);
     }
+    reply::date(&mut reply, cached.as_of);
+    reply
+}
+
+/// As `cached_reply`, to a request with a body, whose answers have no entity tag.
+fn untagged<A>(cached: &CachedAnswer<A>) -> Reply {
+    let mut reply = reply::json(200, cached.json.clone());
+    reply::date(&mut reply, cached.as_of);
     reply
 }
 
@@ -86,10 +94,10 @@ pub(super) fn ask_with_body<Q: BodyQuestion>(call: &Call<'_>, body: &[u8]) -> An
     let question = Q::parse_request(&call.arguments()?, body)?;
     let snapshot = call.ready::<Q>()?;
     if let Some(cached) = call.api.deck.cached_by_key::<Q>(&snapshot, &question.key()) {
-        return Ok(HandlerStep::Now(reply::json(200, cached.json.clone())));
+        return Ok(HandlerStep::Now(untagged(&cached)));
     }
     let pending = call.api.deck.ask_of(snapshot, question, || {});
-    Ok(HandlerStep::later(async move { Ok(reply::json(200, pending.await.map_err(Q::refused)?.json.clone())) }))
+    Ok(HandlerStep::later(async move { Ok(untagged(&*pending.await.map_err(Q::refused)?)) }))
 }
 
 pub(super) fn create_job(call: &Call<'_>, body: &[u8]) -> Answered {

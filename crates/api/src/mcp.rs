@@ -42,7 +42,7 @@ use super::{
     call::{Answered, Call, HandlerStep},
     chosen::X_AS_OF_UNKNOWN,
     guard::{self, BODY_BYTES_MAX},
-    reply::{self, Body, Reply},
+    reply::{self, Body, Reply, X_DATA_AS_OF},
     service::answer_inside,
 };
 use model::{
@@ -52,14 +52,14 @@ use model::{
     time::Time,
 };
 use query::question::{
-    parameter::{clip, decode},
+    parameter::{as_of as as_of_time, clip, decode},
     snapshot::Snapshot,
 };
 use store::wall_clock::now;
 
 const INSTRUCTIONS: &str = "Figures of crypto tokens, worked out from the person's own dataset; nothing else is looked up. \
-    Tools that take a token take its symbol (`UNI`, `UNI@base`) or its address; `tokens` finds it by a name. Each answer says how old the data \
-    are: say so where it matters. Every tool takes `budget_kb`, the kilobytes that an answer may have (32), and those on the data `as_of`, a day \
+    Tools that take a token take its symbol (`UNI`, `UNI@base`), its name or its address, and so do conditions on addresses. Each answer says from when the \
+    newest row is that it is made of, if its rows have times: say so where it matters. Every tool takes `budget_kb`, the kilobytes that an answer may have (32), and those on the data `as_of`, a day \
     or a time of the past (`2026-08-14`), and `generation`, the number that an answer had, so that several answers agree. Money is USD, APY percent, fractions are from 0 \
     to 1. A missing value is null and never a zero. A refusal says what was expected.";
 
@@ -231,6 +231,7 @@ impl Tools {
 fn tool_result(reply: Reply, snapshot: Option<&Snapshot>, budget: usize, narrowing: &str) -> CallToolResult {
     let next = reply.headers().get(LINK).and_then(|links| next_part(links.to_str().ok()?));
     let header = |name: HeaderName| reply.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let as_of = header(X_DATA_AS_OF);
     let of_today = header(X_AS_OF_UNKNOWN).map(|tables| format!("Not known as of then, and so of today: the tables {tables}."));
     let body = whole(reply);
     let cut = budget::cut(&body, budget).map(Bytes::from);
@@ -242,7 +243,8 @@ fn tool_result(reply: Reply, snapshot: Option<&Snapshot>, budget: usize, narrowi
             if next.is_some() { " What was cut of a list is in no later part: ask again for less before you go on." } else { "" };
         content.push(ContentBlock::text(format!("The answer was cut: `cut` says what was left out. {narrowing}{not_later}")));
     }
-    content.extend(of_today.into_iter().chain(next).chain(snapshot.map(|snapshot| data_age(snapshot, now()))).map(ContentBlock::text));
+    let data = snapshot.map(|snapshot| data_age(snapshot, as_of.as_deref(), now()));
+    content.extend(of_today.into_iter().chain(next).chain(data).map(ContentBlock::text));
     let mut result = CallToolResult::success(content);
     result.structured_content = serde_json::from_slice(&body).ok().filter(Value::is_object);
     result
@@ -256,15 +258,15 @@ fn whole(reply: Reply) -> Bytes {
     }
 }
 
-/// Which data an answer is from, and how old they are.
-fn data_age(snapshot: &Snapshot, now: Time) -> String {
+/// Which data an answer is from, and how old the newest row is that it is made of; nothing of that where its rows have no times.
+fn data_age(snapshot: &Snapshot, newest: Option<&str>, now: Time) -> String {
     let as_of = snapshot.dataset.as_of.as_ref().map_or_else(String::new, |as_of| format!(", as known {}", as_of.time.minute_text()));
-    let newest = snapshot.market.newest.map_or_else(
-        || "No candle says how old they are.".to_owned(),
-        |newest| format!("They reach {} (UTC), {} ago.", newest.minute_text(), format::age(now.0.saturating_sub(newest.0))),
-    );
+    let newest = newest.and_then(|text| as_of_time(text).ok()).map_or_else(String::new, |newest| {
+        let age = format::age(now.0.saturating_sub(newest.0));
+        format!(" The newest row that this answer is made of is from {} (UTC), {age} ago.", newest.minute_text())
+    });
     let reading = snapshot.reading;
-    format!("The data are of generation {reading}{as_of}: `generation` {reading} in further calls keeps to them. {newest}")
+    format!("The data are of generation {reading}{as_of}: `generation` {reading} in further calls keeps to them.{newest}")
 }
 
 /// Arguments that lead from one part of an answer to another.

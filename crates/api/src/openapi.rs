@@ -176,6 +176,10 @@ fn answers(endpoint: &Endpoint, schemas: &mut SchemaGenerator) -> Map<String, Va
             "schema": { "type": "integer", "minimum": 1 },
         });
     }
+    if endpoint.as_of {
+        let meaning = "The time of the newest row that the answer is made of; absent where its rows have no times, and in streams.";
+        headers["x-data-as-of"] = text_header(meaning);
+    }
     if endpoint.paged() {
         headers["link"] = text_header("RFC 8288: the pages beside this one, `next` and others; of candles the earlier ones.");
     }

@@ -26,10 +26,15 @@ use super::{
     coding::Coding,
     rows::{RowStream, StreamAborted},
 };
-use model::error::{Code, Problem, Result};
+use model::{
+    error::{Code, Problem, Result},
+    time::Time,
+};
 use query::document::{self, DocumentForm};
 
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// The time of the newest row that an answer is made of.
+pub(super) const X_DATA_AS_OF: HeaderName = HeaderName::from_static("x-data-as-of");
 
 /// `Retry-After` of a refused request, in seconds.
 const RETRY_SECONDS: u64 = 1;
@@ -164,11 +169,20 @@ pub(super) fn link(reply: &mut Reply, links: &str) {
     }
 }
 
+/// Says in a header from when the newest row is that the answer is made of.
+pub(super) fn date(reply: &mut Reply, as_of: Option<Time>) {
+    if let Some(as_of) = as_of.and_then(|as_of| HeaderValue::from_str(&as_of.to_string()).ok()) {
+        reply.headers_mut().insert(X_DATA_AS_OF, as_of);
+    }
+}
+
 /// Turns the answer into a 304, for `If-None-Match: *`, which every answer matches.
 pub(super) fn into_not_modified(reply: &Reply) -> Reply {
     let mut not_modified = empty(StatusCode::NOT_MODIFIED);
-    if let Some(etag) = reply.headers().get(ETAG) {
-        not_modified.headers_mut().insert(ETAG, etag.clone());
+    for name in [ETAG, X_DATA_AS_OF] {
+        if let Some(value) = reply.headers().get(&name) {
+            not_modified.headers_mut().insert(name, value.clone());
+        }
     }
     vary(&mut not_modified);
     not_modified

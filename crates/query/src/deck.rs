@@ -220,8 +220,16 @@ impl std::fmt::Debug for Deck {
 }
 
 impl TokenNames for Deck {
-    fn token_named(&self, symbol: &str) -> Result<Option<Address>> {
-        self.snapshot()?.token_named(symbol)
+    fn token_named(&self, name: &str) -> Result<Option<Address>> {
+        self.snapshot()?.token_named(name)
+    }
+
+    fn tokens_named(&self, name: &str) -> Vec<Address> {
+        self.snapshot().map_or_else(|_| Vec::new(), |snapshot| snapshot.tokens_named(name))
+    }
+
+    fn nearest_name(&self, name: &str) -> Option<String> {
+        self.snapshot().ok()?.nearest_name(name)
     }
 }
 
@@ -322,7 +330,8 @@ impl Deck {
         let answer = answer?;
         let links = question.paging(&answer).and_then(|paging| paging.links(&snapshot.named_in(&question.target())));
         let unknown = snapshot.dataset.as_of.as_ref().filter(|_| question.explains()).map(|as_of| as_of.unknown.as_slice());
-        let cached = Arc::new(CachedAnswer::new(answer, etag, links, unknown)?);
+        let as_of = question.as_of(snapshot, &answer);
+        let cached = Arc::new(CachedAnswer::new(answer, as_of, etag, links, unknown)?);
         // A record published meanwhile may have been a part of it or not.
         if !progress.is_partial() && snapshot.track_records.version() == key.1 {
             self.memo.insert(key, cached.clone());

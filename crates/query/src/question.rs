@@ -12,6 +12,7 @@ pub mod parameter;
 pub mod progress;
 pub mod request;
 pub mod snapshot;
+pub mod token_names;
 
 pub mod alert_body;
 pub mod balance_keys;
@@ -50,6 +51,7 @@ use self::{paging::Paging, parameter::Arguments, progress::Progress, request::Re
 use model::{
     address::Address,
     error::{Code, Problem, Result},
+    time::Time,
     token::Token,
 };
 
@@ -79,6 +81,11 @@ pub trait Question: Request {
 
     /// The JSON body of a POST question.
     fn body(&self) -> Option<String> {
+        None
+    }
+
+    /// The time of the newest row that the answer is made of; `None` where none of them has a time.
+    fn as_of(&self, _: &Snapshot, _: &Self::Answer) -> Option<Time> {
         None
     }
 

@@ -76,6 +76,15 @@ pub struct AsOf {
     pub unknown: Vec<&'static str>,
 }
 
+/// The column with the time or the day of a table's rows, where they have one.
+pub fn time_column(table: &str) -> Option<&'static str> {
+    let (_, time) = TIMES.iter().find(|(name, _)| *name == table)?;
+    Some(match time {
+        RowTime::At(column) | RowTime::Since(column) | RowTime::Day(column) => column,
+        RowTime::Candle => "timestamp",
+    })
+}
+
 impl Dataset {
     /// The dataset as it could have been known then. Errors, which are whole sentences: a table stays at its source, or is too large.
     pub fn known_at(&self, time: Time) -> Result<Self, String> {

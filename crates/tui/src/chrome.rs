@@ -7,7 +7,10 @@ use crate::{
     app::{App, FilterLine},
     overlay::Overlay,
 };
-use model::{format, time::Time};
+use model::{
+    format,
+    time::{DAY_MS, Time},
+};
 use views::{
     keymap::{Action, VIEWS, ViewId},
     list::Listing,
@@ -118,10 +121,15 @@ impl App {
         }
     }
 
-    /// Says in the rule above the view what of it is not of the day that the data are as of.
+    /// Says in the rule above the view what of it is not of the day that the data are as of, and from when its newest row is, if the data go on
+    /// after it.
     fn draw_undated(&mut self, buffer: &mut Buffer, row: Rect) {
-        let says = self.with_view(self.current, |view, context| context.of_today(view.undated()));
-        if let Some(says) = says {
+        let says = self.with_view(self.current, |view, context| {
+            let is_older = |as_of: &Time| context.newest().0 - as_of.0 > 2 * DAY_MS;
+            let newest = view.as_of().filter(is_older).map(|as_of| format!("newest row {}", as_of.day()));
+            [newest, context.of_today(view.undated())].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+        });
+        if !says.is_empty() {
             let says = format!(" {} ", text::truncate(&says, usize::from(row.width) - 6));
             let x = row.width - text::width(&says) as u16 - 2;
             put(buffer, row, x, 0, &says, self.setup.look.theme.style(Role::Warning));

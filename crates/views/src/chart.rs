@@ -193,6 +193,10 @@ impl View for ChartView {
         Effect::Redraw
     }
 
+    fn as_of(&self) -> Option<Time> {
+        self.candles.known.as_ref()?.as_of
+    }
+
     fn draw_in(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         if self.record.is_open() {
             return self.record.draw(buffer, area, self.frame(), context);

@@ -6,8 +6,11 @@ mod market;
 use std::{
     collections::{HashMap, HashSet},
     path::Path,
-    sync::{Arc, mpsc::Receiver},
-    time::Duration,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
 };
 
 use crossterm::event::KeyModifiers;
@@ -30,6 +33,9 @@ use query::{
 };
 use store::Dataset;
 use widgets::{picture, table::AlertMark, theme::Theme};
+
+/// Timeout for anything on a busy machine; reached on failure only.
+pub(super) const PATIENCE: Duration = Duration::from_secs(90);
 
 /// 2026-08-14T09:30:00Z, the time of every snapshot.
 pub(super) const NOW: Time = Time(1_786_699_800_000);
@@ -67,12 +73,14 @@ pub(super) struct Stage {
     pub(super) ascii: bool,
     pub(super) picture: PictureSlot,
     pub(super) wake: Wake,
-    woken: Receiver<()>,
+    /// How often the view was woken.
+    woken: Arc<AtomicU64>,
 }
 
 impl Stage {
     pub(super) fn new(dataset: Option<Dataset>) -> Self {
-        let (sender, woken) = std::sync::mpsc::channel();
+        let woken = Arc::<AtomicU64>::default();
+        let rung = Arc::clone(&woken);
         let deck = Deck::new(Path::new("/data/market"), DeckOptions { workers: 1, ..DeckOptions::default() }).expect("a deck");
         let snapshot = dataset.map(|dataset| deck.publish(dataset));
         Self {
@@ -88,7 +96,7 @@ impl Stage {
             theme: Theme::default(),
             ascii: false,
             picture: PictureSlot::default(),
-            wake: Arc::new(move || sender.send(()).unwrap_or_default()),
+            wake: Arc::new(move || _ = rung.fetch_add(1, Ordering::AcqRel)),
             woken,
         }
     }
@@ -126,9 +134,26 @@ impl Stage {
         work(&self.context())
     }
 
-    /// Waits for a wake-up.
-    pub(super) fn wait(&self) {
-        self.woken.recv_timeout(Duration::from_secs(20)).expect("news in time");
+    /// Repeats the step, in which the view takes what has arrived, until it is `done`.
+    pub(super) fn until(&self, mut step: impl FnMut(&Context<'_>), mut done: impl FnMut() -> bool) {
+        let begun = Instant::now();
+        loop {
+            step(&self.context());
+            if done() {
+                return;
+            }
+            assert!(begun.elapsed() < PATIENCE, "never");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Repeats the step until nothing is under way: what does not wake the view again holds its wake no more.
+    pub(super) fn rest(&self, step: impl FnMut(&Context<'_>)) {
+        let seen = std::cell::Cell::new(self.woken.load(Ordering::Acquire));
+        self.until(step, || {
+            let woken = self.woken.load(Ordering::Acquire);
+            seen.replace(woken) == woken && Arc::strong_count(&self.wake) == 1
+        });
     }
 
     /// Runs the action as the application would, as far as the fixture supports it.
@@ -150,19 +175,11 @@ impl Stage {
     pub(super) fn draw(&self, view: &mut dyn View, width: u16, height: u16) -> Buffer {
         let area = Rect::new(0, 0, width, height);
         let mut last = Buffer::empty(area);
-        // Answers come from another thread; a screen that stays unchanged for a while with none pending is complete.
-        let mut still = 0;
-        for _ in 0..5_000 {
-            view.refresh(&self.context());
-            let mut buffer = Buffer::empty(area);
-            view.draw(&mut buffer, area, &self.context());
-            still = if buffer == last && self.deck.waiting() == 0 { still + 1 } else { 0 };
-            last = buffer;
-            if still > 8 {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(2));
-        }
+        self.rest(|context| {
+            view.refresh(context);
+            last = Buffer::empty(area);
+            view.draw(&mut last, area, context);
+        });
         last
     }
 

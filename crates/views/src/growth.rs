@@ -41,7 +41,7 @@ impl View for GrowthView {
         self.compare.refresh(context);
         let mut changed = self.ranking.refresh(self.question(), context);
         if let Some(snapshot) = context.snapshot {
-            changed |= self.list.set_own(snapshot.generation, || own_fields(&snapshot.dataset));
+            changed |= self.list.set_own(snapshot.generation, context.tokens(), || own_fields(&snapshot.dataset));
         }
         if changed {
             self.arrange(context);
@@ -77,6 +77,10 @@ impl View for GrowthView {
 
     fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
         self.mouse_common(mouse, context)
+    }
+
+    fn as_of(&self) -> Option<Time> {
+        self.ranking.known.as_ref()?.as_of
     }
 
     fn draw_in(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {

@@ -25,6 +25,7 @@ use query::question::{
     filter::{self, Filter, FilterColumn, RowsLeftOut},
     list::{Listed, SortKey, sort_rows},
     order::Order,
+    parameter::TokenReader,
 };
 use widgets::table::{Cell, RowMark, TableColumn, TableWidget};
 
@@ -78,8 +79,8 @@ pub trait Fields: Sized + 'static {
     }
 
     /// Parses a filter over these columns.
-    fn read(text: &str, columns: &[FilterColumn]) -> Result<Filter, String> {
-        filter::parse(text, columns).map_err(|error| {
+    fn read(text: &str, columns: &[FilterColumn], tokens: TokenReader<'_>) -> Result<Filter, String> {
+        filter::parse_with(text, columns, tokens).map_err(|error| {
             let name = text.get(error.at.clone()).unwrap_or_default();
             let of_tokens = filter::column(name, fields::TokenEntry::COLUMNS).is_some();
             let absent = format!("no column `{name}`");
@@ -339,7 +340,7 @@ impl<L: Fields> List<L> {
     }
 
     /// Sets the custom columns of a generation and, the first time, restores the saved session. False where they are already known.
-    pub fn set_own(&mut self, generation: u64, own: impl FnOnce() -> Vec<Field<L>>) -> bool {
+    pub fn set_own(&mut self, generation: u64, tokens: TokenReader<'_>, own: impl FnOnce() -> Vec<Field<L>>) -> bool {
         if self.own_generation == Some(generation) {
             return false;
         }
@@ -347,7 +348,7 @@ impl<L: Fields> List<L> {
         if let Some(session) = self.saved_session.take()
             && self.filter_text.is_empty()
         {
-            self.apply_session(&session);
+            self.apply_session(&session, tokens);
         }
         true
     }

@@ -20,8 +20,9 @@ pub(super) use model::{
 };
 pub(super) use query::question::{
     Question,
-    filter::{ColumnKind, FieldValue},
+    filter::{AddressOf, ColumnKind, FieldValue},
     order::Order,
+    parameter::TokenReader,
     snapshot::Snapshot,
 };
 pub(super) use widgets::{

@@ -104,6 +104,10 @@ impl View for SecurityView {
         if clicked == Clicked::Again && there { self.toggle() } else { Effect::Redraw }
     }
 
+    fn as_of(&self) -> Option<Time> {
+        self.asked.known.as_ref()?.as_of
+    }
+
     fn draw_in(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let theme = context.theme;
         let Some(token) = self.token else { return say(buffer, area, context, "no token selected; 1 chooses one") };

@@ -101,9 +101,10 @@ mod tests {
     use std::sync::{Arc, mpsc};
 
     use super::*;
+    use crate::fixture::PATIENCE;
 
     fn wait<T: Send + 'static>(task: &mut BackgroundTask<T>, woken: &mpsc::Receiver<()>) -> Result<T> {
-        woken.recv_timeout(Duration::from_secs(10)).unwrap();
+        woken.recv_timeout(PATIENCE).unwrap();
         task.poll().unwrap()
     }
 
@@ -115,7 +116,7 @@ mod tests {
         let mut failing = BackgroundTask::<u8>::start(&wake, |_| panic!("a defect"));
         assert_eq!(wait(&mut failing, &woken).unwrap_err().code, Code::Defect);
         BackgroundTask::pause(&wake, Duration::from_millis(1));
-        woken.recv_timeout(Duration::from_secs(10)).unwrap();
+        woken.recv_timeout(PATIENCE).unwrap();
     }
 
     #[test]
@@ -130,6 +131,6 @@ mod tests {
             Ok(())
         });
         drop(task);
-        seen.recv_timeout(Duration::from_secs(10)).unwrap();
+        seen.recv_timeout(PATIENCE).unwrap();
     }
 }

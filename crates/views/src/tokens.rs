@@ -76,7 +76,7 @@ enum Place {
 impl View for TokensView {
     fn refresh(&mut self, context: &Context<'_>) {
         let Some(snapshot) = context.snapshot else { return };
-        if self.list.set_own(snapshot.generation, || own_fields(&snapshot.dataset)) {
+        if self.list.set_own(snapshot.generation, context.tokens(), || own_fields(&snapshot.dataset)) {
             self.list.set_empty_columns(list::empty_columns(&snapshot.market.tokens));
             self.list.ideal_widths = list::dated_widths(&snapshot.market.tokens);
             self.stale = true;
@@ -390,13 +390,13 @@ impl TokensView {
     fn choose_filter(&mut self, snapshot: &Snapshot) {
         let tokens = &snapshot.market.tokens;
         if self.priced_of.take_if(|of| *of != snapshot.dataset.folder).is_some() && self.list.filter_text() == PRICED {
-            self.list.set_filter("").ok();
+            self.list.set_filter("", TokenReader::default()).ok();
             self.filter_chosen = false;
         }
         let priced = tokens.iter().filter(|token| token.price.is_some()).count();
         let chosen = self.filter_chosen || !self.list.filter().is_empty();
         if !chosen && (1..tokens.len().div_ceil(2)).contains(&priced) {
-            self.list.set_filter(PRICED).ok();
+            self.list.set_filter(PRICED, TokenReader::default()).ok();
             self.priced_of = Some(snapshot.dataset.folder.clone());
         }
         self.filter_chosen |= !tokens.is_empty();
@@ -484,5 +484,7 @@ fn rows<'a>(
     }
 }
 
+#[cfg(test)]
+mod naming_tests;
 #[cfg(test)]
 mod tests;

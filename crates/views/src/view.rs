@@ -32,7 +32,7 @@ use model::{
 use query::{
     deck::{Deck, cached::CachedAnswer, load::LoadState, pending::PendingAnswer},
     jobs::Jobs,
-    question::{Question, progress::Progress, snapshot::Snapshot},
+    question::{Question, parameter::TokenReader, progress::Progress, snapshot::Snapshot},
 };
 use store::export::ExportRows;
 use widgets::{panel, progress, table::AlertMark, theme::Theme};
@@ -83,6 +83,11 @@ impl Context<'_> {
         (!words.is_empty()).then(|| format!("of today, not of {day}: {}", words.join(", ")))
     }
 
+    /// The names of the tokens in the data.
+    pub fn tokens(&self) -> TokenReader<'_> {
+        self.snapshot.map_or_else(TokenReader::default, |snapshot| TokenReader::of(&**snapshot))
+    }
+
     /// The moment that the data are as of; none: the present.
     pub fn as_of(&self) -> Option<Time> {
         self.snapshot?.dataset.as_of.as_ref().map(|as_of| as_of.time)
@@ -100,6 +105,11 @@ pub trait View {
     /// The tables that it shows whose rows may have no time.
     fn undated(&self) -> &'static [&'static str] {
         &[]
+    }
+
+    /// The time of the newest row that its main answer is made of.
+    fn as_of(&self) -> Option<Time> {
+        None
     }
 
     /// Whether the footer may offer the action.
@@ -142,9 +152,17 @@ pub trait View {
     /// Called at every key while the filter is edited; an error is shown beside it, and the last valid filter stays in force.
     fn set_filter(&mut self, text: &str, context: &Context<'_>) -> std::result::Result<(), String> {
         let Some(list) = self.listing_mut() else { return Ok(()) };
-        list.set_filter(text)?;
+        list.set_filter(text, context.tokens())?;
         self.relist(context);
         Ok(())
+    }
+
+    /// Reads the filter of the list again: other data may have other tokens by the names in it.
+    fn name_again(&mut self, context: &Context<'_>) {
+        if let Some(list) = self.listing_mut().filter(|list| !list.filter_text().is_empty()) {
+            let text = list.filter_text().to_owned();
+            list.set_filter(&text, context.tokens()).ok();
+        }
     }
 
     /// The text of a line of the view's own, which Esc restores.

@@ -1,7 +1,7 @@
 //! Malformed requests, slow and idle clients, disconnects, the connection limit, and shutdown.
 
 use std::{
-    io::{BufRead, BufReader, Read, Write},
+    io::{BufRead, BufReader, ErrorKind, Read, Write},
     sync::mpsc,
     time::{Duration, Instant},
 };
@@ -89,20 +89,20 @@ fn slow_and_idle_clients_are_disconnected() {
         stream.write_all(first).expect("sent");
         let start = Instant::now();
         let mut seen = Vec::new();
-        stream.read_to_end(&mut seen).ok();
+        // Else it is not closed, and the read times out.
+        assert!(stream.read_to_end(&mut seen).map_or_else(|error| error.kind() == ErrorKind::ConnectionReset, |_| true));
         assert_eq!(!seen.is_empty(), reads, "{}", String::from_utf8_lossy(&seen));
         (start.elapsed(), seen)
     };
     for first in [&b""[..], b"GET", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nx: "] {
         let (took, _) = closed_after(first, false);
-        assert!((millis(150)..millis(3_000)).contains(&took), "{took:?}");
+        assert!(took >= millis(150), "{took:?}");
     }
     let (took, _) = closed_after(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", true);
-    assert!((millis(450)..millis(3_000)).contains(&took), "an idle connection is kept, then closed: {took:?}");
+    assert!(took >= millis(450), "an idle connection is kept, then closed: {took:?}");
     let body = format!("POST /yield/optimize HTTP/1.1\r\nHost: localhost\r\nx-api-key: {KEY}\r\n{JSON}Content-Length: 5\r\n\r\n{{");
-    let (took, seen) = closed_after(body.as_bytes(), true);
+    let (_, seen) = closed_after(body.as_bytes(), true);
     Answer::parse(&seen).is_problem(408, "request_timeout", "a body that does not come");
-    assert!(took < millis(3_000), "{took:?}");
 }
 
 /// A small reproducible generator (xorshift, Marsaglia 2003).

@@ -43,7 +43,7 @@ const ORDERS: &[(&str, &str)] = &[
     ("crates/query/src", "question deck jobs document"),
     (
         "crates/query/src/question",
-        "filter figure order parameter progress missing parallel paging json exchanges caches snapshot balance_keys tabular request list timeframes coins candles security \
+        "token_names filter figure order parameter progress missing parallel paging json exchanges caches snapshot balance_keys tabular request list timeframes coins candles security \
          track_record patterns trendline indicators posts dexes pools token yields growth compare fields+search opening alert_body rehearsal tables holders held batch",
     ),
     ("crates/query/src/deck", "cached pending fetch single_flight feed load as_of generations records watch"),

@@ -15,7 +15,7 @@ use wire::{Consent, Source, WireOptions};
 
 use super::{
     Bench, MANIFEST, QUESTIONS, TROUBLES, UNI, candles,
-    server::{Rows, Server},
+    server::{Rows, Server, Trouble},
     sums,
 };
 use crate::{
@@ -128,10 +128,12 @@ fn a_failed_query_is_told_and_sent_again_at_the_next_question() {
     let bench = Bench::new(10_000);
     stay_in_place(&bench);
     let api = api_over(bench.path(), bench.load(&bench.wire(), 1_000));
+    let hasty = api_over(bench.path(), bench.load(&bench.wire_for(Trouble::Stall(0)), 1_000));
     let question = format!("/tokens/{UNI}/candles?timeframe=1h");
     for (trouble, says) in TROUBLES {
         bench.server.trouble([*trouble]);
-        let (status, body) = ask(&api, &question);
+        let stalls = matches!(trouble, Trouble::Stall(_));
+        let (status, body) = ask(if stalls { &hasty } else { &api }, &question);
         assert_eq!((status, body.contains(Code::SourceUnavailable.word()), body.contains(says)), (503, true, true), "{trouble:?}: {body}");
         assert!(!body.contains("127.0.0.1") && !body.contains("10.1.2.3"), "{body}");
     }
@@ -170,7 +172,7 @@ fn a_table_that_cannot_stay_in_place_says_why() {
     for seen in [false, true] {
         for (trouble, says) in TROUBLES {
             bench.server.trouble([*trouble]);
-            let dataset = bench.load(&bench.wire(), 1_000);
+            let dataset = bench.load(&bench.wire_for(*trouble), 1_000);
             let table = dataset.table("candles").unwrap();
             let told = if seen { table.findings.kept()[0].reason.clone() } else { super::reason(&dataset) };
             assert_eq!((told.contains(says), told.starts_with("is as of 2")), (true, seen), "{trouble:?}: {told}");

@@ -19,11 +19,11 @@ use store::load::LoadError;
 use wire::{ByteSink, Fault, Object, PartFetch, TimeoutsAndRetries, UrlPattern, Wire, WireOptions};
 
 use super::{
-    Bench, TOKENS, candles, options,
+    Bench, TOKENS, candles, hasty, options, patient,
     server::{Server, Trouble},
-    short, wire, wire_with,
+    wire, wire_with,
 };
-use crate::random::Random;
+use crate::{random::Random, wait::PATIENCE};
 
 fn below(random: &mut Random, end: u64) -> u64 {
     random.whole(0, end as usize - 1) as u64
@@ -71,7 +71,7 @@ fn fetch(wire: &Arc<Wire>, object: &Object, part: u64) -> Result<Vec<u8>, Fault>
     let fetches: Result<Vec<PartFetch>, Fault> =
         starts.map(|at| wire.fetch(object, at..(at + part).min(object.bytes), Arc::clone(&sink) as _)).collect();
     for _ in &fetches? {
-        ends.recv_timeout(Duration::from_mins(1)).expect("every part ends")?;
+        ends.recv_timeout(PATIENCE).expect("every part ends")?;
     }
     let bytes = sink.bytes.lock().unwrap();
     Ok(bytes.iter().map(|byte| byte.expect("every byte of a fetched part came")).collect())
@@ -87,7 +87,7 @@ fn a_thousand_sequences_of_trouble_end_in_right_bytes_or_a_named_reason() {
         for _ in 0..8 {
             scope.spawn(|| {
                 let server = Server::start();
-                let wire = wire(&server);
+                let wire = hasty(&server);
                 loop {
                     let nth = next.fetch_add(1, Ordering::Relaxed) as u64;
                     if nth >= SEQUENCES {
@@ -150,8 +150,8 @@ fn a_dataset_over_a_bad_server_is_right_or_says_why() {
     for part in 0..3 {
         bench.server.put(&format!("c/{part}.csv"), candles(part * 100, 100));
     }
-    let wire = wire(&bench.server);
-    let right = bench.load(&wire).unwrap();
+    let right = bench.load(&wire(&bench.server)).unwrap();
+    let wire = hasty(&bench.server);
     let (mut loaded, mut named) = (0, 0);
     for nth in 0..60 {
         let mut random = Random(nth + 77);
@@ -211,7 +211,7 @@ fn a_load_that_waits_for_a_silent_server_is_cancelled_at_once() {
     let bench = Bench::with(TABLES);
     bench.server.put("t.csv", TOKENS);
     bench.server.put("c/0.csv", candles(0, 100));
-    let timeouts = TimeoutsAndRetries { read_timeout: Duration::from_mins(1), ..short() };
+    let timeouts = TimeoutsAndRetries { read_timeout: 10 * PATIENCE, ..patient() };
     let wire = wire_with(WireOptions { timeouts, ..options(&bench.server) });
     bench.load(&wire).unwrap();
     bench.clear_cache();
@@ -222,7 +222,7 @@ fn a_load_that_waits_for_a_silent_server_is_cancelled_at_once() {
         let outcome = bench.load_with(&wire, 200_000, &CancelLate(begun)).map(drop);
         let took = begun.elapsed();
         assert_eq!(outcome, Err(LoadError::Cancelled), "{silent}");
-        assert!(took < Duration::from_secs(15), "it waited on: {took:?}");
+        assert!(took < PATIENCE, "it waited on: {took:?}");
     }
 }
 

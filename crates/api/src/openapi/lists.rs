@@ -107,7 +107,7 @@ fn pattern(columns: &[FilterColumn]) -> String {
             ColumnValues::Open => return None,
             ColumnValues::Words(words) => of_one(&words().join("|")),
             ColumnValues::Chains(_) => of_one(&CHAINS.iter().map(|chain| chain.short_name).collect::<Vec<_>>().join("|")),
-            ColumnValues::Addresses => format!("(: *({WORD})|(=|!=) *0x[0-9a-f]{{40}})"),
+            ColumnValues::Addresses(_) => of_one(WORD),
         };
         let names: Vec<&str> = std::iter::once(column.name).chain(column.aliases.iter().copied()).collect();
         Some(format!("({}) *{rest}", names.join("|")))
@@ -195,6 +195,8 @@ mod tests {
                         Err(problem) if problem.detail.contains("expected the fast period before the slow one") => {}
                         // Whether a token has the symbol is told by the data.
                         Err(problem) if problem.code == Code::InvalidAddress => {}
+                        Err(problem) if ["is neither an address nor", "is no address"].iter().any(|says| problem.detail.contains(says)) => {
+                        }
                         taken => assert_eq!(taken.map_err(|problem| problem.detail), Ok(()), "{} {}", endpoint.path, parameter.name),
                     }
                     Ok(())

@@ -7,12 +7,17 @@ use quick_cache::Weighter;
 use serde::Serialize;
 
 use super::{ErasedAnswer, MemoKey};
-use model::error::{Code, Problem, Result};
+use model::{
+    error::{Code, Problem, Result},
+    time::Time,
+};
 
 /// A computed answer: typed for the terminal, rendered for the API.
 #[derive(Debug)]
 pub struct CachedAnswer<A> {
     pub answer: A,
+    /// The time of the newest row that it is made of.
+    pub as_of: Option<Time>,
     /// JSON of the answer, shared by all replies.
     pub json: Bytes,
     /// Strong entity tag, including quotes.
@@ -31,14 +36,14 @@ struct ExplainedAsOf<'a, A> {
 
 impl<A: Serialize> CachedAnswer<A> {
     /// `unknown`: the tables of today of an explained answer that is as of a time.
-    pub(super) fn new(answer: A, etag: String, links: Option<String>, unknown: Option<&[&str]>) -> Result<Self> {
+    pub(super) fn new(answer: A, as_of: Option<Time>, etag: String, links: Option<String>, unknown: Option<&[&str]>) -> Result<Self> {
         let json = unknown
             .map_or_else(
                 || serde_json::to_vec(&answer),
                 |as_of_unknown| serde_json::to_vec(&ExplainedAsOf { answer: &answer, as_of_unknown }),
             )
             .map_err(|_| Problem::new(Code::Defect, "The answer cannot be written as JSON: a defect of the program."))?;
-        Ok(Self { answer, json: json.into(), etag: etag.into_boxed_str(), links: links.map(String::into_boxed_str) })
+        Ok(Self { answer, as_of, json: json.into(), etag: etag.into_boxed_str(), links: links.map(String::into_boxed_str) })
     }
 }
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{Job, JobStatus, Jobs, created};
 use crate::question::{
-    filter::{FieldValue, Filter},
+    filter::{AddressOf, FieldValue, Filter},
     list::{Rows, filter_and_sort, listed},
     order::Order,
 };
@@ -36,7 +36,7 @@ listed!(Job ["job_id", "status", "tokens_used", "tasks"] {
     "job_id": Text ["job", "id"].searched() = |job| Some(FieldValue::text(&job.job_id));
     "status": Text [].of_words(statuses).searched() = |job| Some(FieldValue::text(job.status.word()));
     // By their addresses.
-    "tokens": List ["token"].searched() = |job| FieldValue::list(job.tasks.iter().filter_map(|task| Some(task.task_id.split_once('-')?.1)));
+    "tokens": List ["token"].searched().addresses(AddressOf::Tokens) = |job| FieldValue::list(job.tasks.iter().filter_map(|task| Some(task.task_id.split_once('-')?.1)));
     "tasks": Number [] = |job| Some(FieldValue::Number(job.tasks.len() as f64));
     "tokens_used": Number ["used"] = |job| Some(FieldValue::Number(job.tokens_used as f64));
     "created_at": Time ["created"] = |job| created(&job.job_id).map(FieldValue::Time);
@@ -82,13 +82,14 @@ mod tests {
             job_id: "j_01j5g3v7y8q2m4n6p8r0s2t4v6".to_owned(),
             status: JobStatus::Running,
             tokens_used: 1,
-            tasks: vec![task("market-0xab"), task("market-0xcd")],
+            tasks: vec![task(&format!("market-0x{:040x}", 0xab)), task(&format!("market-0x{:040x}", 0xcd))],
         };
         for (text, holds) in [
             ("status:running tasks=2 used<2", true),
             ("status:completed", false),
-            ("token:0xCD", true),
-            ("tokens!=0xcd", false),
+            ("token:0x00000000000000000000000000000000000000CD", true),
+            ("tokens!=0x00000000000000000000000000000000000000cd", false),
+            ("tokens!=0x00000000000000000000000000000000000000ce", true),
             ("created>=2024 created<2025", true),
             ("created>2024", false),
             ("id:j_01j5", true),

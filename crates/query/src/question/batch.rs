@@ -73,6 +73,14 @@ pub struct Batch<A> {
     pub tokens: Vec<BatchPart<A>>,
 }
 
+impl<A> Batch<A> {
+    /// The newest time of the parts that are answers.
+    fn newest(&self, of: impl Fn(&A) -> Option<Time>) -> Option<Time> {
+        let of_part = |part: &BatchPart<A>| if let BatchPart::Answer(answer) = part { of(answer) } else { None };
+        self.tokens.iter().filter_map(of_part).max()
+    }
+}
+
 /// The answer or the error of the token's own endpoint.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(untagged)]
@@ -133,6 +141,10 @@ impl Question for TokenBatchQuestion {
     const SUMMARY: &'static str = "Detailed information for many tokens.";
     const NEEDS: &'static [&'static str] = TokenQuestion::NEEDS;
 
+    fn as_of(&self, snapshot: &Snapshot, answer: &Self::Answer) -> Option<Time> {
+        answer.newest(|detail| snapshot.market.of(&snapshot.dataset, &detail.token_address)?.newest())
+    }
+
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Answer> {
         batch(&self.addresses, progress, |token_address| {
             TokenQuestion { token_address, explain: false }.answer(snapshot, &progress.quiet())
@@ -147,6 +159,10 @@ impl Question for CandleBatchQuestion {
     const NEEDS: &'static [&'static str] = CandlesQuestion::NEEDS;
     /// Slow when it covers the candles of a whole market.
     const HEAVY: bool = true;
+
+    fn as_of(&self, _: &Snapshot, answer: &Self::Answer) -> Option<Time> {
+        answer.newest(|candles| candles.candles.last().map(|candle| candle.timestamp))
+    }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Answer> {
         let Self { addresses, timeframe, from, to } = self;
@@ -180,6 +196,11 @@ impl Question for SecurityBatchQuestion {
     const SUMMARY: &'static str = "Security inference for many tokens; as NDJSON a line for each, as they are done.";
     const NEEDS: &'static [&'static str] = SecurityQuestion::NEEDS;
     const HEAVY: bool = true;
+
+    fn as_of(&self, snapshot: &Snapshot, answer: &Self::Answer) -> Option<Time> {
+        let one = |token: Address| SecurityQuestion { contract_address: token, explain: false };
+        answer.newest(|part| one(part.token_address).as_of(snapshot, &part.inference))
+    }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Answer> {
         // Those that wait for nothing are answered once, while the state of the others is read.

@@ -79,6 +79,10 @@ impl Question for CandlesQuestion {
         answer.candles.first().filter(|_| answer.cut).map(|first| Paging::Before(first.timestamp))
     }
 
+    fn as_of(&self, _: &Snapshot, answer: &TokenCandles) -> Option<Time> {
+        answer.candles.last().map(|candle| candle.timestamp)
+    }
+
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<TokenCandles> {
         let candles = candles_of(snapshot, &self.token_address)?;
         let series = candles.series();

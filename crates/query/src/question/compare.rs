@@ -142,6 +142,10 @@ impl Question for CompareQuestion {
     const NEEDS: &'static [&'static str] = &["candles"];
     const HEAVY: bool = true;
 
+    fn as_of(&self, _: &Snapshot, answer: &Comparison) -> Option<Time> {
+        answer.rows.last().map(|row| row.timestamp)
+    }
+
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Comparison> {
         let mut addresses: Vec<Address> = Vec::new();
         for address in &self.addresses {

@@ -10,7 +10,7 @@ pub use self::compute::{figures, is_by_patterns, is_of_candles, of_candles, prec
 pub use super::figure::{FigureValue, Figures};
 use super::{
     caches::security::SecuritySummary,
-    filter::{ColumnKind, ColumnValues, FieldValue, FilterColumn},
+    filter::{AddressOf, ColumnKind, ColumnValues, FieldValue, FilterColumn},
     list::Listed,
 };
 use analysis::{
@@ -110,7 +110,7 @@ columns! {
     every {
         "symbol": Text [].searched() = |token| token.symbol.as_deref().map(FieldValue::text);
         "name": Text [].searched() = |token| token.name.as_deref().map(FieldValue::text);
-        "token_address": Text ["address"] = |token| Some(FieldValue::text(token.token_address.to_string()));
+        "token_address": Text ["address"].addresses(AddressOf::Tokens) = |token| Some(FieldValue::text(token.token_address.to_string()));
         "chain": Chain ["chains"].of_chains(Vec::new()) = |token| FieldValue::list(token.chains.iter().map(Chain::as_str));
         "price": Number [] = |token| token.price.map(FieldValue::Number);
         "price_change_24h": Number ["24h", "change"] = |token| token.price_change_24h.map(FieldValue::Number);

@@ -17,17 +17,20 @@ pub mod words;
 
 use std::{borrow::Cow, cmp::Ordering};
 
+use super::token_names::is_part_of_address;
 use model::{
     cell_value::CellValue,
     time::{Day, Time},
 };
 
+#[cfg(test)]
+pub use self::parse::conditions;
 pub use self::{
-    columns::{ColumnKind, ColumnValues, FilterColumn, column, names, of_column, of_kind, of_table},
+    columns::{AddressOf, ColumnKind, ColumnValues, FilterColumn, column, names, of_column, of_kind, of_table},
     complete::complete,
     left_out::RowsLeftOut,
     number::ConditionNumber,
-    parse::{FilterError, TEXT_CHARS_MAX, conditions, parse},
+    parse::{FilterError, TEXT_CHARS_MAX, conditions_with, parse, parse_with},
     range::Range,
     value::{ConditionValue, number},
 };
@@ -127,8 +130,9 @@ impl Operator {
 /// One term of a filter.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Term {
-    /// A plain word, in lower case: a fuzzy match, or for a quoted (`exact`) one a substring match.
-    Word { word: String, exact: bool },
+    /// A plain word, in lower case: a fuzzy match, or for a quoted (`exact`) one a substring match. It also finds the addresses of the tokens that
+    /// it names, and those that it is a part of.
+    Word { word: String, exact: bool, tokens: Vec<String> },
     Compare {
         column: &'static str,
         operator: Operator,
@@ -177,6 +181,8 @@ fn written(terms: &[Term]) -> String {
 pub struct Filter {
     pub terms: Vec<Term>,
     searched: Vec<&'static str>,
+    /// The columns of addresses.
+    addresses: Vec<&'static str>,
 }
 
 impl Filter {
@@ -209,7 +215,7 @@ impl Filter {
     pub fn split(&self, first: impl Fn(&str) -> bool) -> (Self, Self) {
         let is_first = |term: &&Term| term.word().is_none() && term.conditions().iter().all(|(column, ..)| first(column));
         let (chosen, others) = self.terms.iter().partition::<Vec<&Term>, _>(is_first);
-        let of = |terms: Vec<&Term>| Self { terms: terms.into_iter().cloned().collect(), searched: self.searched.clone() };
+        let of = |terms: Vec<&Term>| Self { terms: terms.into_iter().cloned().collect(), ..self.clone() };
         (of(chosen), of(others))
     }
 
@@ -237,7 +243,7 @@ impl Filter {
     /// Column pruning: the columns that evaluating the filter reads.
     pub fn columns_read(&self, columns: Vec<FilterColumn>) -> Vec<FilterColumn> {
         let words = self.words().next().is_some();
-        columns.into_iter().filter(|column| (words && column.searched) || self.names(column.name)).collect()
+        columns.into_iter().filter(|column| (words && (column.searched || column.has_addresses())) || self.names(column.name)).collect()
     }
 
     /// Whether the row matches; `field` returns its value in a column, `None` for a missing one. A missing value meets no condition.
@@ -248,7 +254,7 @@ impl Filter {
     /// As `matches`, in three-valued logic: `None` where the result depends on a missing value. One that `absent` knows to be no gap in the
     /// data, such as the pattern of candles that have none, is a condition that does not hold.
     pub fn matches_or_unknown<'a>(&self, field: impl Fn(&str) -> Option<FieldValue<'a>>, absent: impl Fn(&str) -> bool) -> Option<bool> {
-        Row { searched: &self.searched, field: &field, absent: &absent }.all(&self.terms)
+        Row { filter: self, field: &field, absent: &absent }.all(&self.terms)
     }
 }
 
@@ -267,7 +273,7 @@ fn decided_by(decisive: bool, results: impl Iterator<Item = Option<bool>>) -> Op
 
 /// A row that is judged.
 struct Row<'r, F, A> {
-    searched: &'r [&'static str],
+    filter: &'r Filter,
     field: &'r F,
     absent: &'r A,
 }
@@ -285,8 +291,17 @@ impl<'a, F: Fn(&str) -> Option<FieldValue<'a>>, A: Fn(&str) -> bool> Row<'_, F, 
 
     fn met(&self, term: &Term) -> Option<bool> {
         match term {
-            Term::Word { word, exact } => {
-                Some(self.searched.iter().any(|column| (self.field)(column).is_some_and(|value| found(&value, word, *exact))))
+            Term::Word { word, exact, tokens } => {
+                let in_column = |column: &&'static str, found: &dyn Fn(&FieldValue<'_>) -> bool| {
+                    (self.field)(column).is_some_and(|value| found(&value))
+                };
+                let (searched, addresses) = (&self.filter.searched, &self.filter.addresses);
+                let is_part = is_part_of_address(word);
+                Some(
+                    searched.iter().any(|column| in_column(column, &|value| found(value, word, *exact)))
+                        || ((is_part || !tokens.is_empty())
+                            && addresses.iter().any(|column| in_column(column, &|value| is_named(value, tokens, is_part.then_some(word))))),
+                )
             }
             Term::Compare { column, operator, wanted, .. } => match (self.field)(column) {
                 Some(value) => Some(compare(&value, *operator, wanted)),
@@ -316,6 +331,16 @@ fn found(value: &FieldValue<'_>, word: &str, exact: bool) -> bool {
     match value {
         FieldValue::Text(text) => inside(text),
         FieldValue::List(texts) => texts.iter().any(|text| inside(text)),
+        FieldValue::Number(_) | FieldValue::Flag(_) | FieldValue::Time(_) | FieldValue::Day(_) | FieldValue::Duration(_) => false,
+    }
+}
+
+/// Whether an address is one of these tokens', or has the part.
+fn is_named(value: &FieldValue<'_>, tokens: &[String], part: Option<&String>) -> bool {
+    let is = |text: &Cow<'_, str>| tokens.iter().any(|token| *token == *text) || part.is_some_and(|part| text.contains(part.as_str()));
+    match value {
+        FieldValue::Text(text) => is(text),
+        FieldValue::List(texts) => texts.iter().any(is),
         FieldValue::Number(_) | FieldValue::Flag(_) | FieldValue::Time(_) | FieldValue::Day(_) | FieldValue::Duration(_) => false,
     }
 }

@@ -70,6 +70,11 @@ impl Question for GrowthQuestion {
     const SUMMARY: &'static str = "Tokens ranked by growth of their number of holders.";
     const NEEDS: &'static [&'static str] = &[];
 
+    fn as_of(&self, snapshot: &Snapshot, answer: &HoldersGrowth) -> Option<Time> {
+        let counted = |entry: &GrowthEntry| snapshot.dataset.holder_counts_of(&entry.token_address).last();
+        answer.tokens.iter().filter_map(counted).map(|count| count.date.start()).max()
+    }
+
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<HoldersGrowth> {
         let mut ranked: Vec<(&TokenSummary, growth::Growth)> = Vec::new();
         let total = snapshot.market.tokens.len() as u64;

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{
     Question,
     balance_keys::require_balances,
-    filter::{self, FieldValue, Filter},
+    filter::{self, AddressOf, FieldValue, Filter},
     holders::labels,
     list::{Listed as _, Rows, SORT, conditions, filter_and_sort, listed, only, sort},
     order::Order,
@@ -149,7 +149,7 @@ impl Question for HeldTokensQuestion {
 tabular!(HeldTokensQuestion, tokens of HeldToken);
 
 listed!(HeldToken {
-    "token_address": Text ["token"] = |row| Some(FieldValue::text(row.token_address.to_string()));
+    "token_address": Text ["token"].addresses(AddressOf::Tokens) = |row| Some(FieldValue::text(row.token_address.to_string()));
     "symbol": Text [] = |row| row.symbol.as_deref().map(FieldValue::text);
     "balance": Number [] = |row| row.balance.map(FieldValue::Number);
     "share": Number [].fraction() = |row| row.share.map(FieldValue::Number);

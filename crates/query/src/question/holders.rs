@@ -11,7 +11,7 @@ use serde::Serialize;
 use self::flows::KnownFlows;
 use super::{
     Question,
-    filter::{FieldValue, Filter},
+    filter::{AddressOf, FieldValue, Filter},
     known_token,
     list::{Listed as _, Rows, SORT, SortKey, conditions, filter_and_sort, listed, only, sort, sort_rows},
     order::Order,
@@ -108,6 +108,10 @@ impl Question for HoldersQuestion {
 
     fn heavy(&self) -> bool {
         self.needs_transfers()
+    }
+
+    fn as_of(&self, _: &Snapshot, answer: &Holders) -> Option<Time> {
+        answer.flows_to
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Holders> {
@@ -252,7 +256,7 @@ impl RowBatches for HolderFrames {
 }
 
 listed!(Holder {
-    "holder_address": Text ["address", "holder"] = |row| Some(FieldValue::text(row.holder_address.to_string()));
+    "holder_address": Text ["address", "holder"].addresses(AddressOf::Anyone) = |row| Some(FieldValue::text(row.holder_address.to_string()));
     "balance": Number [] = |row| row.balance.map(FieldValue::Number);
     "labels": List ["label"] = |row| FieldValue::list(row.labels.iter().map(String::as_str));
     "share": Number [].fraction() = |row| row.share.map(FieldValue::Number);
@@ -311,6 +315,10 @@ impl Question for HolderCountsQuestion {
     const NEEDS: &'static [&'static str] = &[];
 
     paged!(HolderCounts);
+
+    fn as_of(&self, _: &Snapshot, answer: &HolderCounts) -> Option<Time> {
+        answer.holder_counts.iter().map(|count| count.date.start()).max()
+    }
 
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<HolderCounts> {
         known_token(snapshot, &self.token_address)?;

@@ -85,6 +85,10 @@ impl Question for IndicatorsQuestion {
         answer.rows.first().filter(|_| answer.cut).map(|first| Paging::Before(first.timestamp))
     }
 
+    fn as_of(&self, _: &Snapshot, answer: &TokenIndicators) -> Option<Time> {
+        answer.rows.last().map(|row| row.timestamp)
+    }
+
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TokenIndicators> {
         let candles = candles_of(snapshot, &self.contract_address)?;
         let series = candles.series();

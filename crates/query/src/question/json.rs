@@ -44,13 +44,15 @@ pub fn members<'a>(at: &str, value: &'a RawValue) -> Result<Members<'a>> {
 /// The error of the value at `pointer`.
 pub fn invalid(pointer: &str, detail: &str) -> Problem {
     let place = if pointer.is_empty() { "The body".to_owned() } else { format!("`{}`", clip(pointer)) };
-    Problem::new(Code::InvalidValue, format!("{place}: {}.", detail.trim_end_matches('.')))
+    let stop = if detail.ends_with(['.', '?']) { "" } else { "." };
+    Problem::new(Code::InvalidValue, format!("{place}: {detail}{stop}"))
 }
 
 /// Parses the token that a member of a body names.
 pub fn token(at: &str, value: &RawValue, tokens: TokenReader<'_>) -> Result<Address> {
     let named = text(value).map_or(Ok(None), |text| tokens.read(&text))?;
-    named.ok_or_else(|| invalid(at, &format!("`{}` is not an address: {AN_ADDRESS}", clip(value.get()))))
+    let near = || text(value).map_or_else(String::new, |text| tokens.proposal(&text));
+    named.ok_or_else(|| invalid(at, &format!("`{}` is not an address: {AN_ADDRESS}.{}", clip(value.get()), near())))
 }
 
 /// Appends a member to a JSON pointer, escaping `~` and `/` (RFC 6901).

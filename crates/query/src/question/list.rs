@@ -59,7 +59,7 @@ pub(crate) use listed;
 /// The `where` parameter of a list of such rows.
 pub const fn conditions<T: Listed>() -> Parameter {
     let meaning = "Conditions, as in `name:usd`: column, one of : = != > >= < <=, value. All must hold, or one where `or` is between them; \
-                   brackets group. A missing value meets none.";
+                   brackets group. A missing value meets none. A token's symbol stands for its address.";
     parameter("where", ParameterKind::Where(T::COLUMNS), meaning)
 }
 

@@ -1,16 +1,15 @@
 //! Request parameters: their kinds, ranges and defaults, and their parsing. Each question defines its own table of parameters; no route is
 //! known here.
 
-mod token;
-
 use std::borrow::Cow;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-pub use self::token::{NAME_CHARS_MAX, NamedToken, TokenNames, TokenReader, may_be_symbol};
+pub use super::token_names::{NAME_CHARS_MAX, NamedToken, TokenNames, TokenReader, may_be_name};
 use super::{
     filter::{self, Filter, FilterColumn},
     order::{Order, SORTS_MAX, signed},
+    token_names::A_TOKEN,
 };
 use analysis::indicators::{INDICATORS_MAX, Indicator};
 use model::{
@@ -99,8 +98,6 @@ pub const EXAMPLE_TOKEN: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
 /// The token in documented paths: in snake case, and in camel case.
 pub const TOKEN: Parameter = parameter("token_address", ParameterKind::Address, A_TOKEN);
 pub const CONTRACT: Parameter = parameter("contractAddress", ParameterKind::Address, A_TOKEN);
-pub(super) const A_TOKEN: &str =
-    "The token's contract address, coin:BTC of a coin, or a symbol that one token has or is listed by: `UNI`, `UNI@base`.";
 
 pub const PAGE: Parameter =
     parameter("page", ParameterKind::Integer { min: 1, max: 1_000_000_000, default: 1 }, "Page number; past the end the page is empty.");
@@ -191,8 +188,10 @@ impl<'a> Arguments<'a> {
 
     pub fn address(&self, name: &str) -> Result<Address> {
         let text = self.path_value(name);
-        let refused = || Problem::new(Code::InvalidAddress, format!("`{}` is not an address: {AN_ADDRESS}.", clip(text)));
-        self.tokens.read(text)?.ok_or_else(refused)
+        self.tokens.read(text)?.ok_or_else(|| {
+            let detail = format!("`{}` is not an address: {AN_ADDRESS}.{}", clip(text), self.tokens.proposal(text));
+            Problem::new(Code::InvalidAddress, detail)
+        })
     }
 
     /// An address that no symbol stands for.
@@ -249,7 +248,7 @@ impl<'a> Arguments<'a> {
         let read = |(i, part): (usize, &str)| {
             self.tokens.read(part)?.ok_or_else(|| {
                 let place = i + 1;
-                let detail = format!("`{name}` has `{}` in place {place}: {AN_ADDRESS}.", clip(part));
+                let detail = format!("`{name}` has `{}` in place {place}: {AN_ADDRESS}.{}", clip(part), self.tokens.proposal(part));
                 Problem::new(Code::InvalidAddress, detail)
             })
         };
@@ -259,7 +258,7 @@ impl<'a> Arguments<'a> {
     /// Conditions joined by AND and `or`; empty when omitted.
     pub fn conditions(&self, name: &str) -> Result<Filter> {
         let ParameterKind::Where(columns) = self.kind(name) else { return Ok(Filter::default()) };
-        conditions(name, self.single_value(name)?.unwrap_or_default(), columns)
+        conditions(name, self.single_value(name)?.unwrap_or_default(), columns, self.tokens)
     }
 
     /// The sort columns without duplicates, the most significant first.
@@ -409,8 +408,12 @@ pub(super) fn parts_of(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Parses the parameter `name` as conditions on these columns.
-pub(super) fn conditions(name: &str, text: &str, columns: &[FilterColumn]) -> Result<Filter> {
-    filter::conditions(text, columns).map_err(|error| invalid(format!("`{name}`: {}.", error.in_text(text))))
+pub(super) fn conditions(name: &str, text: &str, columns: &[FilterColumn], tokens: TokenReader<'_>) -> Result<Filter> {
+    filter::conditions_with(text, columns, tokens).map_err(|error| {
+        let says = error.in_text(text);
+        let stop = if says.ends_with(['.', '?']) { "" } else { "." };
+        Problem::new(error.code, format!("`{name}`: {says}{stop}"))
+    })
 }
 
 /// Parses the parameter `name` as sort columns.

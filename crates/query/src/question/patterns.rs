@@ -9,11 +9,11 @@ use super::{
     progress::Progress,
     request::{ParameterValue, Request as _, request},
     snapshot::Snapshot,
-    timeframes::{TIMEFRAME, candles_of, frame_of, interval},
+    timeframes::{TIMEFRAME, candles_of, frame_of, interval, last_candle},
     track_record::{TrackRecordQuestion, advise},
 };
 use analysis::patterns::{Pattern, PatternsAnswer, patterns_to_advise};
-use model::{address::Address, error::Result};
+use model::{address::Address, error::Result, time::Time};
 
 request! {
     PatternsQuestion at "/technical/{contractAddress}/patterns" {
@@ -70,6 +70,10 @@ impl Question for PatternsQuestion {
     const NAME: &'static str = "patterns";
     const SUMMARY: &'static str = "Chart-pattern detection.";
     const NEEDS: &'static [&'static str] = &["candles"];
+
+    fn as_of(&self, snapshot: &Snapshot, answer: &PatternsAnswer) -> Option<Time> {
+        answer.as_of.or_else(|| last_candle(snapshot, &self.contract_address, Some(interval(self.timeframe))))
+    }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<PatternsAnswer> {
         let candles = candles_of(snapshot, &self.contract_address)?;

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{
     Question,
-    filter::{FieldValue, Filter},
+    filter::{AddressOf, FieldValue, Filter},
     known_token,
     list::{Listed as _, Rows, SORT, conditions, filter_and_sort, listed, only, sort},
     order::Order,
@@ -97,7 +97,7 @@ impl Question for PoolsQuestion {
 tabular!(PoolsQuestion, pools of TokenPool);
 
 listed!(TokenPool {
-    "address": Text ["pool"] = |pool| Some(FieldValue::text(pool.address.to_string()));
+    "address": Text ["pool"].addresses(AddressOf::Anyone) = |pool| Some(FieldValue::text(pool.address.to_string()));
     "dex_id": Text ["dex"] = |pool| Some(FieldValue::text(&pool.dex_id));
     "dex": Text ["name"] = |pool| Some(FieldValue::text(&pool.dex));
     "chain": Chain [] = |pool| Some(FieldValue::text(pool.chain.as_str()));

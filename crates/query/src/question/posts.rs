@@ -7,20 +7,20 @@ use serde::Serialize;
 
 use super::{
     Question,
-    filter::{FieldValue, Filter, FilterColumn},
+    filter::{AddressOf, FieldValue, Filter, FilterColumn},
     known_token,
     list::{Listed, Rows, SORT, SortKey, conditions, listed, only, sort, sort_rows},
     order::Order,
     paging::{TOP_ROWS_MAX, page_range, paged},
-    parameter::{EXPLAIN, PAGE, ParameterKind, TOKEN, parameter},
+    parameter::{EXPLAIN, PAGE, ParameterKind, TOKEN, TokenReader, parameter},
     progress::Progress,
     request::request,
     snapshot::Snapshot,
     tabular::{Tabled, Tabular, members},
 };
-use model::{address::Address, error::Result, rows::Post};
+use model::{address::Address, error::Result, rows::Post, time::Time};
 use store::{
-    Dataset, RowsOf,
+    RowsOf,
     cache::{self, LargeTable, RowSelection, RowSelectionWriter, SortBy, top_rows},
     grid::{Grid, Ordered},
 };
@@ -58,6 +58,10 @@ impl Question for TokenPostsQuestion {
 
     paged!(TokenPosts);
 
+    fn as_of(&self, _: &Snapshot, answer: &TokenPosts) -> Option<Time> {
+        answer.posts.iter().map(|post| post.published_at).max()
+    }
+
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<TokenPosts> {
         known_token(snapshot, &self.token_address)?;
         let posts = snapshot.dataset.posts_of(&self.token_address);
@@ -76,7 +80,7 @@ request! {
     /// A page of the posts of all tokens.
     PostsQuestion at "/posts" {
         query: Option<String> =
-            parameter("query", ParameterKind::Text, "Words the title must hold; a token's address among them leaves only that token's posts."),
+            parameter("query", ParameterKind::Text, "Words the title must hold; a token's address, `$UNI` or `UNI@base` among them leaves only that token's posts."),
         filter: Filter = conditions::<Post>(),
         sort: Vec<Order> = sort::<Post>(Some("-published_at"), SORT),
         /// Members out of `Post::MEMBERS`; empty: all.
@@ -127,7 +131,7 @@ impl From<Post> for PostRow {
 listed!(Post ["post_id", "token_address", "title", "link", "published_at", "impressions", "engagement", "smart_engagement", "author", "platform"] {
     "title": Text [] = |post| post.title.as_deref().map(FieldValue::text);
     "post_id": Text ["id"] = |post| Some(FieldValue::text(&post.post_id));
-    "token_address": Text ["address", "token"] = |post| Some(FieldValue::text(post.token_address.to_string()));
+    "token_address": Text ["address", "token"].addresses(AddressOf::Tokens) = |post| Some(FieldValue::text(post.token_address.to_string()));
     "link": Text [] = |post| post.link.as_deref().map(FieldValue::text);
     "published_at": Time ["published"] = |post| Some(FieldValue::Time(post.published_at));
     "impressions": Number [] = |post| count(post.impressions);
@@ -148,6 +152,10 @@ impl Question for PostsQuestion {
     const NEEDS: &'static [&'static str] = &["posts"];
 
     paged!(Posts);
+
+    fn as_of(&self, _: &Snapshot, answer: &Posts) -> Option<Time> {
+        answer.posts.iter().map(|row| row.post.published_at).max()
+    }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Posts> {
         let posts = snapshot.dataset.posts();
@@ -193,7 +201,7 @@ impl PostsQuestion {
             let rows = RowSelection::Run(0..table.height());
             return Ok((RowSelection::from(top_rows(table, by, &rows, count, step)?), table.height()));
         }
-        let found = self.matches(dataset, large, progress)?;
+        let found = self.matches(snapshot, large, progress)?;
         let total = found.places.len();
         let by = SortBy { ties: &ties, ..SortBy::from(by) };
         let places = match (large, top_count) {
@@ -206,11 +214,20 @@ impl PostsQuestion {
     }
 
     /// The matching posts, newest first.
-    fn matches<'a>(&self, dataset: &'a Dataset, large: Option<&LargeTable>, progress: &Progress) -> Result<Matches<'a>> {
-        let (tokens, words): (Vec<&str>, Vec<&str>) =
-            self.query.iter().flat_map(|query| query.split_whitespace()).partition(|word| Address::asked(word).is_some());
-        let words: Vec<String> = words.into_iter().map(str::to_lowercase).collect();
-        let found = match tokens.first().and_then(|word| Address::asked(word)) {
+    fn matches<'a>(&self, snapshot: &'a Snapshot, large: Option<&LargeTable>, progress: &Progress) -> Result<Matches<'a>> {
+        let dataset = &snapshot.dataset;
+        let (mut token, mut words) = (None, Vec::new());
+        for word in self.query.iter().flat_map(|query| query.split_whitespace()) {
+            // A title may hold a symbol alone.
+            let is_marked =
+                Address::asked(word).is_some() || ["$", "0x", "0X"].iter().any(|start| word.starts_with(start)) || word.contains('@');
+            let named = if is_marked { TokenReader::of(snapshot).read(word)? } else { None };
+            match named {
+                Some(named) => token = token.or(Some(named)),
+                None => words.push(word.to_lowercase()),
+            }
+        }
+        let found = match token {
             // A token's posts are stored newest first.
             Some(token) => {
                 let rows = dataset.post_rows_of(&token);

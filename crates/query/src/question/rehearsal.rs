@@ -34,7 +34,7 @@ use model::{
     address::Address,
     error::{Code, Problem, Result},
     format,
-    time::Day,
+    time::{Day, Time},
 };
 
 const DAYS_DEFAULT: u64 = 365;
@@ -136,6 +136,10 @@ impl Question for RehearsalQuestion {
 
     fn body(&self) -> Option<String> {
         serde_json::to_string(&self.alert).ok()
+    }
+
+    fn as_of(&self, _: &Snapshot, answer: &Rehearsal) -> Option<Time> {
+        answer.to.map(Day::start)
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Rehearsal> {

@@ -19,22 +19,24 @@ use super::{
     list::{Listed, Rows, SortKey, only, sort, sort_rows},
     order::Order,
     paging::{page_of, paged},
-    parameter::{self, PAGE, ParameterKind, clip, parameter},
+    parameter::{self, PAGE, ParameterKind, TokenNames as _, TokenReader, clip, parameter},
     progress::Progress,
     request::{Request as _, request},
     snapshot::Snapshot,
     tabular::{Tabled, Tabular, members},
+    token_names::is_part_of_address,
 };
 use analysis::{market::TokenSummary, numeric::descending};
 use model::{
     address::Address,
     chain::Chain,
     error::{Code, Problem, Result},
+    time::Time,
 };
 
 request! {
     SearchQuestion at "/tokens" {
-        query: Option<String> = parameter("query", ParameterKind::Text, "An address, symbol or name, or a part of one."),
+        query: Option<String> = parameter("query", ParameterKind::Text, "An address, symbol or name, or a part of one; `$UNI` and `UNI@base` too."),
         chain: Option<Chain> = parameter("chain", ParameterKind::Chain, "Only tokens on this chain: short name, alias or EIP-155 id."),
         /// Parsed with the data at hand: the `tokens` file may have custom columns.
         conditions: Option<String> = parameter(
@@ -88,6 +90,10 @@ impl Question for SearchQuestion {
         if is_weighed { snapshot.etag_of_advice(&target, "1d") } else { snapshot.etag(&target) }
     }
 
+    fn as_of(&self, _: &Snapshot, answer: &Tokens) -> Option<Time> {
+        answer.tokens.iter().filter_map(|token| token.newest()).max()
+    }
+
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Tokens> {
         let found = self.found(snapshot, progress)?;
         let total = found.len() as u64;
@@ -138,9 +144,9 @@ impl SearchQuestion {
             check_chain(chain, tokens)?;
         }
         let columns = row::columns(&snapshot.dataset);
-        let filter = parameter::conditions("where", self.conditions.as_deref().unwrap_or_default(), &columns)?;
+        let filter = parameter::conditions("where", self.conditions.as_deref().unwrap_or_default(), &columns, TokenReader::of(snapshot))?;
         let sort = parameter::orders("sort", self.sort.as_deref().unwrap_or_default(), &columns)?;
-        let needle = self.query.as_deref().map(Needle::new);
+        let needle = self.query.as_deref().map(|query| Needle::new(query, snapshot.tokens_named(query)));
         let (quick, slow) = filter.split(|column| !is_computed(column));
         let mut found: Vec<Hit<'a>> = Vec::new();
         for (i, token) in tokens.iter().enumerate() {
@@ -195,18 +201,20 @@ fn check_chain(chain: &Chain, tokens: &[TokenSummary]) -> Result<()> {
     ))
 }
 
-/// A search text. Match ranks, lower is better: exact address, exact symbol, symbol prefix, name-word prefix, substring, one typo.
+/// A search text. Match ranks, lower is better: exact address, exact symbol, symbol prefix, name-word prefix, substring, one typo. What names a
+/// token in another way, as `$UNI` or `UNI@base`, is its exact symbol.
 struct Needle {
     text: String,
     address: Option<Address>,
+    named: Vec<Address>,
 }
 
 /// Shorter words would match too much with a typo.
 const TYPO_CHARS_MIN: usize = 4;
 
 impl Needle {
-    fn new(query: &str) -> Self {
-        Self { text: query.to_lowercase(), address: Address::asked(query) }
+    fn new(query: &str, named: Vec<Address>) -> Self {
+        Self { text: query.to_lowercase(), address: Address::asked(query), named }
     }
 
     fn rank(&self, token: &TokenSummary) -> Option<u8> {
@@ -224,9 +232,11 @@ impl Needle {
             Some(3)
         } else if symbol.contains(text)
             || name.contains(text)
-            || (text.starts_with("0x") && token.token_address.to_string().starts_with(text))
+            || (is_part_of_address(text) && token.token_address.to_string().contains(text))
         {
             Some(4)
+        } else if self.named.contains(&token.token_address) {
+            Some(1)
         } else {
             let length = text.chars().count();
             // The edit distance costs time and memory for every pair of letters, and names have no length limit.
@@ -286,11 +296,13 @@ mod tests {
             ("prot", Some(3)),
             ("swap", Some(4)),
             ("0xabab", Some(4)),
+            ("ABAB", Some(4)),
+            ("aba", None),
             ("uniswpa", Some(5)),
             ("unl", None),
             ("doge", None),
         ] {
-            assert_eq!(Needle::new(query).rank(&uni), rank, "{query}");
+            assert_eq!(Needle::new(query, Vec::new()).rank(&uni), rank, "{query}");
         }
     }
 }

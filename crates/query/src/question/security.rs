@@ -16,8 +16,10 @@ use super::{
 };
 use model::{
     address::Address,
+    data::AddressRows as _,
     error::{Code, Problem, Result},
     spelling::meant,
+    time::Time,
 };
 use security::{AnomalyCode, Danger, SecurityInference, facts::scam_report, infer};
 
@@ -38,6 +40,11 @@ impl Question for SecurityQuestion {
     fn etag(&self, snapshot: &Snapshot) -> String {
         let changed = snapshot.security.earlier(&self.contract_address).len();
         snapshot.etag(&if self.explain && changed > 1 { format!("{}\n{changed}", self.target()) } else { self.target() })
+    }
+
+    fn as_of(&self, snapshot: &Snapshot, _: &SecurityInference) -> Option<Time> {
+        let (transfers, token) = (snapshot.dataset.transfers(), &self.contract_address);
+        transfers.row(token, transfers.count(token).checked_sub(1)?)?.timestamp
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<SecurityInference> {

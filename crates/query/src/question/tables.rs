@@ -19,18 +19,20 @@ use self::{groups::GroupQuery, order::RowQuery, page::PageRequest};
 use super::{
     Find as _, Question, filter,
     paging::Paging,
-    parameter::{self, Parameter, ParameterKind, clip, parameter},
+    parameter::{self, Parameter, ParameterKind, TokenReader, clip, parameter},
     progress::Progress,
     request::{Request as _, request},
     snapshot::Snapshot,
     tabular::{Tabled, Tabular},
 };
 use model::{
+    cell_value::CellValue,
     error::{Code, Problem, Result},
     schema::TABLES,
     spelling::nearest,
+    time::Time,
 };
-use store::{Table, export};
+use store::{Table, cell::in_frame, export, time_column};
 
 request! {
     /// The tables that are loaded.
@@ -99,7 +101,7 @@ const WHERE: Parameter = parameter(
     "where",
     ParameterKind::Line(filter::TEXT_CHARS_MAX),
     "Conditions: a column, a sign and a value each, as in `close>100 timestamp>=2026-01`. All must hold, or one where `or` is between them; \
-     brackets group.",
+     brackets group. A token's symbol stands for its address, as in `token_address:UNI`.",
 );
 
 request! {
@@ -183,6 +185,16 @@ impl Question for TableQuestion {
         self.conditions.is_some() || self.sort.is_some() || self.by.is_some()
     }
 
+    fn as_of(&self, _: &Snapshot, answer: &TableRows) -> Option<Time> {
+        let column = time_column(answer.table).filter(|_| self.by.is_none())?;
+        let time = |row| match in_frame(&answer.rows.0, column, row) {
+            CellValue::Time(time) => Some(time),
+            CellValue::Day(day) => Some(day.start()),
+            _ => None,
+        };
+        (0..answer.rows.0.height()).filter_map(time).max()
+    }
+
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TableRows> {
         if let Some(groups) = self.groups(snapshot)? {
             let table = groups.rows.table.name;
@@ -218,7 +230,12 @@ impl TableQuestion {
             return refused("`cursor` goes on with rows: groups come at once, up to `limit`.");
         }
         let table = loaded_table(snapshot, &self.table)?;
-        let filter = parameter::conditions("where", self.conditions.as_deref().unwrap_or_default(), &columns::for_filter(table))?;
+        let filter = parameter::conditions(
+            "where",
+            self.conditions.as_deref().unwrap_or_default(),
+            &columns::for_filter(table),
+            TokenReader::of(snapshot),
+        )?;
         let groups = GroupQuery::read(table, by, self.agg.as_deref().unwrap_or_default(), self.sort.as_deref().unwrap_or_default())?;
         Ok(Some(GroupQuery { rows: RowQuery { filter, ..groups.rows }, ..groups }))
     }

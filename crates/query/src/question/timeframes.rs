@@ -11,6 +11,7 @@ use model::{
     candles::{Candles, ChartCandles, Interval},
     error::{Code, Problem, Result},
     fetch_key::FetchKey,
+    time::Time,
 };
 
 /// The supported candle lengths.
@@ -47,6 +48,17 @@ pub fn timeframes_of(snapshot: &Snapshot, token: &Address) -> Vec<&'static str> 
 
 fn timeframes_in(series: &[(Interval, Candles<'_>)]) -> impl Iterator<Item = &'static str> {
     TIMEFRAMES.iter().copied().filter(|word| frames::frame(series, interval(word)).is_some_and(|frame| !frame.as_candles().is_empty()))
+}
+
+/// The start of the token's last candle of this length; by default of a daily one, or one of the length that the data have.
+pub(super) fn last_candle(snapshot: &Snapshot, token: &Address, interval: Option<Interval>) -> Option<Time> {
+    let candles = candles_of(snapshot, token).ok()?;
+    let series = candles.series();
+    let frame = match interval {
+        Some(interval) => frames::frame(&series, interval)?,
+        None => frames::base(&series)?.1,
+    };
+    frame.as_candles().timestamp.last().map(|start| Time(*start))
 }
 
 /// The token's candles. Errors: the token is unknown, has no candles, or they are missing.

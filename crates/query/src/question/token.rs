@@ -13,6 +13,7 @@ use analysis::token::{Thresholds, TokenDetail, detail};
 use model::{
     address::Address,
     error::{Code, Problem, Result},
+    time::Time,
 };
 
 request! {
@@ -27,6 +28,10 @@ impl Question for TokenQuestion {
     const NAME: &'static str = "token";
     const SUMMARY: &'static str = "Detailed information for a token.";
     const NEEDS: &'static [&'static str] = &["candles", "posts", "holders"];
+
+    fn as_of(&self, snapshot: &Snapshot, _: &TokenDetail) -> Option<Time> {
+        snapshot.market.of(&snapshot.dataset, &self.token_address)?.newest()
+    }
 
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<TokenDetail> {
         let token = known_token(snapshot, &self.token_address)?;

@@ -88,6 +88,10 @@ impl Question for TrackRecordQuestion {
         "Outcomes of the chart patterns confirmed in the past, and price moves after trend words and ranks of growth.";
     const NEEDS: &'static [&'static str] = &["candles"];
 
+    fn as_of(&self, _: &Snapshot, answer: &TrackRecord) -> Option<Time> {
+        answer.as_of
+    }
+
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TrackRecord> {
         known_token(snapshot, &self.contract_address)?;
         if self.scope == "all" {
@@ -127,6 +131,10 @@ impl Question for WholeRecordQuestion {
         "Outcomes of the chart patterns of all tokens, and price moves after trend words and ranks of growth. Counted in the background: \
          `complete` says whether it is whole.";
     const NEEDS: &'static [&'static str] = &["candles"];
+
+    fn as_of(&self, _: &Snapshot, answer: &TrackRecord) -> Option<Time> {
+        answer.as_of
+    }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TrackRecord> {
         all::check_held(snapshot)?;

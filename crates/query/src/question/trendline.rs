@@ -6,13 +6,13 @@ use super::{
     progress::Progress,
     request::request,
     snapshot::Snapshot,
-    timeframes::{TIMEFRAMES, candles_of, frame_of},
+    timeframes::{TIMEFRAMES, candles_of, frame_of, interval, last_candle},
 };
 use analysis::{
     frames,
     trendlines::{TrendlineAnswer, trendlines},
 };
-use model::{address::Address, error::Result};
+use model::{address::Address, error::Result, time::Time};
 
 pub const PERIOD_DEFAULT: u64 = 14;
 
@@ -39,6 +39,10 @@ impl Question for TrendlineQuestion {
     const NAME: &'static str = "trendline";
     const SUMMARY: &'static str = "Trendline analysis: regression, support, resistance, and the trend.";
     const NEEDS: &'static [&'static str] = &["candles"];
+
+    fn as_of(&self, snapshot: &Snapshot, answer: &TrendlineAnswer) -> Option<Time> {
+        answer.as_of.or_else(|| last_candle(snapshot, &self.contract_address, self.timeframe.map(interval)))
+    }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TrendlineAnswer> {
         let candles = candles_of(snapshot, &self.contract_address)?;

@@ -202,7 +202,8 @@ fn parse_tokens(value: &RawValue, reader: TokenReader<'_>) -> Result<BTreeMap<Ad
     let mut tokens = BTreeMap::new();
     for (key, value) in entries {
         let at = pointer("/tokens", &key);
-        let address = reader.read(&key)?.ok_or_else(|| invalid(&at, &format!("`{}` is not an address: {AN_ADDRESS}", clip(&key))))?;
+        let refused = || invalid(&at, &format!("`{}` is not an address: {AN_ADDRESS}.{}", clip(&key), reader.proposal(&key)));
+        let address = reader.read(&key)?.ok_or_else(refused)?;
         let amount = text(value)
             .filter(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
             .and_then(|digits| U256::from_str_radix(&digits, 10).ok())

@@ -105,14 +105,7 @@ mod tests {
 
     /// The screen once the deck of the day is made.
     fn settled(bench: &mut Bench) -> String {
-        for _ in 0..2_000 {
-            bench.app.take_in_changes();
-            if bench.app.earlier.task.is_none() && bench.app.setup.deck.waiting() == 0 {
-                break;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(5));
-        }
-        bench.app.take_in_changes();
+        bench.rest();
         bench.screen()
     }
 

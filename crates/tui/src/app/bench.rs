@@ -2,7 +2,10 @@
 
 use std::{
     fs,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -16,17 +19,24 @@ use super::{App, Setup};
 use crate::event::Event;
 use query::deck::{Deck, DeckEvent, DeckOptions};
 use store::Dataset;
-use views::view::View;
+use views::{task::Wake, view::View};
 use widgets::{
     picture,
     theme::{Appearance, Options, Theme},
 };
+
+/// Timeout for anything on a busy machine; reached on failure only.
+pub(super) const PATIENCE: Duration = Duration::from_secs(90);
 
 pub(super) struct Bench {
     pub(super) app: App,
     /// The deck's folder.
     pub(super) folder: TempDir,
     news: Receiver<DeckEvent>,
+    /// What the app gives to whatever it starts, to be woken by.
+    wake: Wake,
+    /// How often it was woken.
+    woken: Arc<AtomicU64>,
 }
 
 impl Bench {
@@ -36,7 +46,10 @@ impl Bench {
         let news = deck.listen();
         let look = Appearance { theme: Theme::default(), ascii: false, bell: true, options: Options::default(), fixed: true };
         let setup = Setup::still(deck, look);
-        Self { app: App::new(setup, views, Arc::new(|| ())), folder, news }
+        let woken = Arc::<AtomicU64>::default();
+        let rung = Arc::clone(&woken);
+        let wake: Wake = Arc::new(move || _ = rung.fetch_add(1, Ordering::AcqRel));
+        Self { app: App::new(setup, views, Arc::clone(&wake)), folder, news, wake, woken }
     }
 
     /// Presses each key: `⏎` is Enter, `⎋` Esc, `⌫` Backspace, `⌦` Delete, `⇥` Tab, `⌃` Ctrl-A.
@@ -76,11 +89,24 @@ impl Bench {
 
     /// The screen once every answer has arrived, the same wherever the test runs.
     pub(super) fn settled(&mut self, width: u16, height: u16) -> String {
-        while self.app.setup.deck.waiting() > 0 {
-            thread::yield_now();
-        }
-        self.app.take_in_changes();
+        self.rest();
         self.screen_of(width, height).replace(&self.folder.path().display().to_string(), "DATASETS")
+    }
+
+    /// Takes in what arrives until nothing is under way: work that does not wake the app again holds its wake no more.
+    pub(super) fn rest(&mut self) {
+        let start = Instant::now();
+        loop {
+            let woken = self.woken.load(Ordering::Acquire);
+            self.app.take_in_changes();
+            // Here and in the app.
+            let is_idle = Arc::strong_count(&self.wake) == 2;
+            if is_idle && self.woken.load(Ordering::Acquire) == woken {
+                return;
+            }
+            assert!(start.elapsed() < PATIENCE, "never at rest\n{}", self.screen());
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// Handles events until the screen contains the text; returns that screen.
@@ -95,7 +121,7 @@ impl Bench {
             if screen.contains(shown) {
                 return screen;
             }
-            assert!(start.elapsed() < Duration::from_secs(90), "{shown}\n{screen}");
+            assert!(start.elapsed() < PATIENCE, "{shown}\n{screen}");
             thread::sleep(Duration::from_millis(5));
         }
     }

@@ -10,7 +10,7 @@ use super::App;
 use model::address::Address;
 use query::question::opening::opening_token;
 use views::{
-    keymap::ViewId,
+    keymap::{VIEWS, ViewId},
     task::Wake,
     view::{LiveSettings, NewSettings},
 };
@@ -29,7 +29,13 @@ impl App {
     pub fn take_in_changes(&mut self) {
         self.poll_as_of();
         let (looked_at, is_settling) = (self.lost_token.or(self.token), self.pending_selection.is_some());
+        let read = self.snapshot.as_ref().map(|snapshot| snapshot.generation);
         self.snapshot = self.earlier.or(&self.setup.deck).snapshot().ok();
+        if self.snapshot.as_ref().map(|snapshot| snapshot.generation) != read {
+            for view in VIEWS {
+                self.with_view(view.id, |view, context| view.name_again(context));
+            }
+        }
         (self.load, self.ticked) = (self.setup.deck.load_state(), Instant::now());
         // Where its row is still left out of the list, the selected one takes over below.
         if self.lost_token.is_some_and(|token| self.snapshot.as_ref().is_some_and(|s| s.dataset.token(&token).is_some())) {

@@ -490,14 +490,9 @@ fn the_card_says_what_became_of_the_tokens_earlier_patterns_of_that_name() {
     assert!(text.contains("any entry") || text.contains("found as it formed has ended"), "{text}");
 }
 
-/// Draws until `done`, or fails; returns the final screen.
+/// The screen at rest, which must be `done`.
 fn settled(stage: &Stage, view: &mut ChartView, done: impl Fn(&ChartView) -> bool) -> String {
-    for _ in 0..6_000 {
-        stage.draw(view, 140, 38);
-        if done(view) {
-            return stage.text(view, 140, 38);
-        }
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
-    panic!("nothing came")
+    let text = stage.text(view, 140, 38);
+    assert!(done(view), "nothing came:\n{text}");
+    text
 }

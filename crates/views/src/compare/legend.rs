@@ -56,6 +56,7 @@ impl Fields for LegendFields {
             .dim()
             .plain(),
         L::text("token_address", "address", [11, 11], 30, |row| row.token.token_address.to_string().into())
+            .addresses(AddressOf::Tokens)
             .cell(|row, _| Cell::new(row.token.token_address.short(), Role::Dim))
             .unsorted()
             .plain(),

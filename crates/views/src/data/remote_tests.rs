@@ -92,15 +92,10 @@ fn bench(pages: Pages) -> (Stage, DataView) {
 
 /// The screen once no fetch is pending.
 fn seen(stage: &Stage, view: &mut DataView) -> String {
-    loop {
-        let text = stage.text(view, 140, 20);
-        let Open::Rows(rows) = &view.open else { panic!("the rows are open") };
-        if !rows.is_under_way() {
-            return text;
-        }
-        stage.wait();
-        stage.look(|context| view.refresh(context));
-    }
+    let text = stage.text(view, 140, 20);
+    let Open::Rows(rows) = &view.open else { panic!("the rows are open") };
+    assert!(!rows.is_under_way());
+    text
 }
 
 #[test]
@@ -130,8 +125,7 @@ fn rows_that_stay_elsewhere_are_fetched_where_the_person_looks() {
             rows.ask(context);
         }
     });
-    stage.wait();
-    stage.look(|context| view.refresh(context));
+    stage.rest(|context| view.refresh(context));
     let text = seen(&stage, &mut view);
     assert!(text.contains("40,950 rows") && text.contains("900"), "{text}");
     assert_eq!(asked.load(Ordering::Acquire), before + 1);

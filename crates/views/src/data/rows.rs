@@ -21,7 +21,7 @@ use query::{
     deck::pending::PendingResult,
     question::{
         caches::OrderedRows,
-        filter,
+        filter::{self, ColumnValues},
         parameter::encode,
         tables::{
             columns,
@@ -68,6 +68,7 @@ fn field(column: &Column) -> Field<RowFields> {
     let named = filter::of_kind(column.name, column.kind, column.aliases);
     let field = Field::text(column.name, column.name, [0; 2], 0, |_| Value(None)).of(named.kind).aliases(named.aliases);
     let field = if named.searched { field.searched() } else { field };
+    let field = if let ColumnValues::Addresses(of) = named.values { field.addresses(of) } else { field };
     let falls = matches!(column.kind, Kind::Integer | Kind::Float | Kind::Uint256 | Kind::Time | Kind::Date);
     let mut field = if falls { field.largest_first() } else { field };
     field.column = cells::column(column.name, column.kind);
@@ -119,7 +120,7 @@ impl RowsPane {
         let remote = RemoteRows::of(table);
         let height = remote.as_ref().map_or(grid.height(), RemoteRows::all);
         let mut list = List::default();
-        list.set_own(snapshot.generation, || columns.iter().map(field).collect());
+        list.set_own(snapshot.generation, TokenReader::default(), || columns.iter().map(field).collect());
         list.set_count(height);
         Self {
             schema: table.schema,
@@ -161,7 +162,7 @@ impl RowsPane {
 
     /// Filters the rows, also those that are shown in groups.
     pub(super) fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
-        self.list.set_filter(text)?;
+        self.list.set_filter(text, context.tokens())?;
         self.opened_from = None;
         self.ask(context);
         Ok(())
@@ -210,7 +211,7 @@ impl RowsPane {
     pub(super) fn renewed(&mut self, table: &DataTable, snapshot: &Arc<Snapshot>, context: &Context<'_>) -> Self {
         let mut rows = Self::new(table, snapshot);
         rows.list = std::mem::take(&mut self.list);
-        rows.list.set_own(snapshot.generation, || rows.columns.iter().map(field).collect());
+        rows.list.set_own(snapshot.generation, TokenReader::of(&**snapshot), || rows.columns.iter().map(field).collect());
         rows.list.set_count(rows.height());
         rows.ask(context);
         rows
@@ -256,7 +257,7 @@ impl RowsPane {
     fn revert_choices(&mut self) {
         self.pending = None;
         self.list.sorting.set(self.shown.sort.iter().copied());
-        self.list.set_filter(&self.shown_filter).ok();
+        self.list.set_filter(&self.shown_filter, TokenReader::of(&*self.snapshot)).ok();
     }
 
     /// Takes an arrived order.

@@ -19,8 +19,7 @@ fn opened(stage: &Stage, table: &str) -> DataView {
 
 /// Waits for the requested order.
 fn settled(stage: &Stage, view: &mut DataView) {
-    stage.wait();
-    stage.look(|context| view.refresh(context));
+    stage.rest(|context| view.refresh(context));
 }
 
 fn select(view: &mut DataView, stage: &Stage, table: &str) {

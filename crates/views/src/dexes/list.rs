@@ -70,6 +70,7 @@ impl Fields for PoolFields {
             })
             .of(ColumnKind::Time),
         P::text("address", "address", [11, 11], 100, |pool| pool.address.to_string().into())
+            .addresses(AddressOf::Anyone)
             .cell(|pool, look| whole_or_short(&pool.address, look.cells, Role::Dim))
             .unsorted()
             .plain(),

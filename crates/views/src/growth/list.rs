@@ -35,7 +35,9 @@ impl Fields for RankingFields {
     type Row<'a> = Ranked<'a>;
 
     const FIELDS: &'static [F] = &[
-        F::hidden("token_address", ColumnKind::Text, |row| row.entry.token_address.to_string().into()).aliases(&["address"]),
+        F::hidden("token_address", ColumnKind::Text, |row| row.entry.token_address.to_string().into())
+            .aliases(&["address"])
+            .addresses(AddressOf::Tokens),
         F::figure("rank", "#", 4, 210, |row| (row.place + 1).into())
             .cell(|row, _| Cell::new((row.place + 1).to_string(), Role::Dim))
             .unsorted()

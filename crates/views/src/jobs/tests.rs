@@ -243,10 +243,6 @@ fn a_job_is_started_watched_and_read_from_the_store() {
 }
 
 fn until(stage: &Stage, view: &mut JobsView, reached: &dyn Fn(&JobsView) -> bool) {
-    let start = std::time::Instant::now();
-    while !reached(view) {
-        assert!(start.elapsed().as_secs() < 60, "{:?}", view.stored);
-        std::thread::sleep(std::time::Duration::from_millis(5));
-        stage.look(|context| view.refresh(context));
-    }
+    let view = std::cell::RefCell::new(view);
+    stage.until(|context| view.borrow_mut().refresh(context), || reached(&view.borrow()));
 }

@@ -6,7 +6,7 @@ use model::{
     time::{Day, Time},
 };
 use query::question::{
-    filter::{ColumnKind, FieldValue, FilterColumn},
+    filter::{AddressOf, ColumnKind, FieldValue, FilterColumn},
     list::SortKey,
 };
 use widgets::{
@@ -64,6 +64,7 @@ pub struct Field<L: Fields> {
     pub(super) kind: Option<ColumnKind>,
     pub(super) aliases: &'static [&'static str],
     pub(super) searched: bool,
+    addresses: Option<AddressOf>,
     /// Whether it is first sorted descending; `None` for an unsortable field.
     pub(super) descending_first: Option<bool>,
     pub(super) shown: bool,
@@ -128,6 +129,7 @@ impl<L: Fields> Field<L> {
             kind,
             aliases: &[],
             searched: false,
+            addresses: None,
             descending_first,
             shown: true,
             optional: false,
@@ -191,6 +193,8 @@ impl<L: Fields> Field<L> {
         /// Excludes the field from filters.
         unfiltered() |field| field.kind = None;
         aliases(aliases: &'static [&'static str]) |field| field.aliases = aliases;
+        /// Its values are addresses, which a filter may name as tokens.
+        addresses(of: AddressOf) |field| field.addresses = Some(of);
         /// Plain filter words search it.
         searched() |field| field.searched = true;
         /// Sorts descending first.
@@ -237,7 +241,8 @@ impl<L: Fields> Field<L> {
 
     /// The filter column; `None` for an unfiltered field.
     pub(super) fn filter_column(&self) -> Option<FilterColumn> {
-        Some(FilterColumn { searched: self.searched, ..FilterColumn::new(self.column.key, self.kind?, self.aliases) })
+        let column = FilterColumn { searched: self.searched, ..FilterColumn::new(self.column.key, self.kind?, self.aliases) };
+        Some(if let Some(of) = self.addresses { column.addresses(of) } else { column })
     }
 
     pub(super) fn sort_key(&self, row: ListRow<'_, L>) -> Option<SortKey> {

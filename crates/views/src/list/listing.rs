@@ -7,6 +7,7 @@ use crate::view::{ColumnChoice, Context, Export};
 use query::question::{
     filter::{self, ColumnKind, FilterColumn},
     order::Order,
+    parameter::TokenReader,
 };
 
 pub trait Listing {
@@ -16,7 +17,7 @@ pub trait Listing {
     fn is_empty(&self) -> bool;
 
     /// Parses and sets the filter; the caller refreshes the rows.
-    fn set_filter(&mut self, text: &str) -> Result<(), String>;
+    fn set_filter(&mut self, text: &str, tokens: TokenReader<'_>) -> Result<(), String>;
 
     /// Completions of a filter's last word: the whole text, and the new word.
     fn completions(&self, text: &str, context: &Context<'_>) -> Vec<(String, String)>;
@@ -43,8 +44,8 @@ impl<L: Fields> Listing for List<L> {
         List::is_empty(self)
     }
 
-    fn set_filter(&mut self, text: &str) -> Result<(), String> {
-        self.filter = L::read(text, &self.filter_columns())?;
+    fn set_filter(&mut self, text: &str, tokens: TokenReader<'_>) -> Result<(), String> {
+        self.filter = L::read(text, &self.filter_columns(), tokens)?;
         text.clone_into(&mut self.filter_text);
         Ok(())
     }
@@ -83,7 +84,7 @@ impl<L: Fields> Listing for List<L> {
     }
 
     fn restore(&mut self, session: &Json) {
-        self.apply_session(session);
+        self.apply_session(session, TokenReader::default());
         // It may name custom columns of the data, which are not loaded yet.
         self.saved_session = (L::CELLS && self.own_generation.is_none()).then(|| session.clone());
     }
@@ -111,7 +112,7 @@ impl<L: Fields> List<L> {
         Export::of(name, &members, rows, self.cursor.selected())
     }
 
-    pub(super) fn apply_session(&mut self, session: &Json) {
+    pub(super) fn apply_session(&mut self, session: &Json, tokens: TokenReader<'_>) {
         if session[SCREEN] == true {
             self.clear_filter();
             self.sorting.set([]);
@@ -123,7 +124,7 @@ impl<L: Fields> List<L> {
         let columns = self.sort_columns();
         self.sorting.restore(&session["sort"], &columns);
         // A filter that no longer parses is dropped.
-        session["filter"].as_str().map(|text| self.set_filter(text).ok());
+        session["filter"].as_str().map(|text| self.set_filter(text, tokens).ok());
     }
 
     /// Columns that did not exist when the layout was saved stay hidden until they are chosen.

@@ -49,11 +49,11 @@ impl Fields for PostFields {
         [Post::COLUMNS, &[FilterColumn::new(AGE, ColumnKind::Duration, &[])]].concat()
     }
 
-    fn read(text: &str, columns: &[FilterColumn]) -> Result<Filter, String> {
+    fn read(text: &str, columns: &[FilterColumn], tokens: TokenReader<'_>) -> Result<Filter, String> {
         if text.chars().count() > WORDS_MAX {
             return Err(format!("the filter is longer than {WORDS_MAX} characters"));
         }
-        let filter = filter::parse(text, columns).map_err(|error| error.in_text(text))?;
+        let filter = filter::parse_with(text, columns, tokens).map_err(|error| error.in_text(text))?;
         if filter.compares(|column, operator| column == AGE && operator == Operator::Differs) {
             return Err("`age` is compared by `<` or `>`: write `age<7d`".to_owned());
         }

@@ -37,6 +37,7 @@ impl Fields for HolderFields {
 
     const FIELDS: &'static [H] = &[
         H::text("holder_address", "address", [11, 11], 255, |row| row.holder_address.to_string().into())
+            .addresses(AddressOf::Anyone)
             .cell(|row, look| whole_or_short(&row.holder_address, look.cells, Role::Text))
             .plain(),
         H::text("labels", "label", [8, 20], 230, |row| FieldValue::list(row.labels.iter().map(String::as_str)).into())
@@ -75,6 +76,7 @@ impl Fields for HeldFields {
         T::figure("share", "share", 9, 230, |row| row.share.into()).cell(|row, _| Cell::figure(format::share(row.share))),
         T::figure("value", "value", 9, 220, |row| row.value.into()).unit("USD"),
         T::text("token_address", "address", [11, 11], 100, |row| row.token_address.to_string().into())
+            .addresses(AddressOf::Tokens)
             .cell(|row, _| Cell::new(row.token_address.short(), Role::Dim))
             .plain(),
     ];

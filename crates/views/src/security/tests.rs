@@ -242,7 +242,7 @@ fn unknown() -> SecurityInference {
 fn shown(answer: SecurityInference) -> (Stage, SecurityView) {
     let stage = Stage::new(Some(market()));
     let mut view = SecurityView { token: stage.token, ..SecurityView::default() };
-    view.asked.known = Some(Arc::new(CachedAnswer { answer, json: Vec::new().into(), etag: "\"0\"".into(), links: None }));
+    view.asked.known = Some(Arc::new(CachedAnswer { answer, as_of: None, json: Vec::new().into(), etag: "\"0\"".into(), links: None }));
     (stage, view)
 }
 

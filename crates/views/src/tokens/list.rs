@@ -34,7 +34,7 @@ impl Fields for TokenFields {
     type Row<'a> = ListedToken<'a>;
 
     const FIELDS: &'static [F] = &[
-        F::hidden("token_address", ColumnKind::Text, LISTED),
+        F::hidden("token_address", ColumnKind::Text, LISTED).addresses(AddressOf::Tokens),
         F::text("symbol", "symbol", [6, 8], 255, LISTED).widths(&[(110, [6, 11])]),
         F::text("name", "name", [14, 18], 200, LISTED).widths(&[(110, [14, 26])]).grows(),
         F::text("chain", "chain", [7, 8], 198, LISTED).member("chains"),
@@ -215,7 +215,7 @@ mod tests {
         ];
         for (sort, filter, expected) in cases {
             let mut list = List::<TokenFields>::default();
-            list.set_filter(filter).unwrap();
+            list.set_filter(filter, TokenReader::default()).unwrap();
             list.sorting.set(sort.iter().map(|word| word.strip_prefix('-').map_or(Order::rising(word), Order::falling)));
             list.arrange(0..4, |i| Some(ListedToken { token: tokens.get(i)?, figures: None, starred: i == 1, has_changed: false }));
             assert_eq!(list.places().collect::<Vec<_>>(), expected, "{sort:?} {filter}");

@@ -79,7 +79,7 @@ fn a_filter_tells_how_many_tokens_have_no_value() {
     let tokens = &stage.context().snapshot.expect("a snapshot").market.tokens;
     let without = tokens.iter().filter(|token| token.price_change_24h.is_none()).count();
     assert_eq!(without, 1);
-    for (filter, says) in [("24h>-1000", Some(" · 1 has no 24h".to_owned())), ("24h>-1000 address:nobody", None), ("address:0x", None)] {
+    for (filter, says) in [("24h>-1000", Some(" · 1 has no 24h".to_owned())), ("24h>-1000 address:0xfff", None), ("address:0x", None)] {
         view.set_filter(filter, &stage.context()).expect("a filter that reads");
         let text = stage.text(&mut view, 80, 20);
         assert!(says.as_ref().map_or(!text.contains(" has no "), |says| text.contains(says)), "{filter}: {says:?}\n{text}");
@@ -225,15 +225,11 @@ fn a_filter_by_an_optional_column_finds_its_tokens_and_esc_stops_the_work() {
     assert_eq!((view.list.filter_text(), view.list.len()), ("", all));
 }
 
-/// Draws until `done`, or fails.
+/// The screen at rest, which must be `done`.
 fn settled(stage: &Stage, view: &mut TokensView, height: u16, done: impl Fn(&TokensView) -> bool) -> String {
-    for _ in 0..2_000 {
-        let text = stage.text(view, 140, height);
-        if done(view) {
-            return text;
-        }
-    }
-    panic!("not done:\n{}", stage.text(view, 140, height))
+    let text = stage.text(view, 140, height);
+    assert!(done(view), "not done:\n{text}");
+    text
 }
 
 #[test]

@@ -16,7 +16,7 @@ impl Filter {
         let (since, before) = (|at| term(Operator::AtLeast, ">=", at), |at| term(Operator::Less, "<", at));
         let in_times = |each: &Term| match each {
             Term::Either(alternatives) => {
-                let of = |terms: &Vec<Term>| Self { terms: terms.clone(), searched: Vec::new() }.with_times(age, time, now).terms;
+                let of = |terms: &Vec<Term>| Self { terms: terms.clone(), ..Self::default() }.with_times(age, time, now).terms;
                 vec![Term::Either(alternatives.iter().map(of).collect())]
             }
             Term::Compare { column, operator, wanted: ConditionValue::Duration { length, unit }, .. } if *column == age => {
@@ -33,7 +33,7 @@ impl Filter {
             }
             other => vec![other.clone()],
         };
-        Self { terms: self.terms.iter().flat_map(in_times).collect(), searched: self.searched.clone() }
+        Self { terms: self.terms.iter().flat_map(in_times).collect(), ..self.clone() }
     }
 }
 

@@ -43,8 +43,17 @@ pub enum ColumnValues {
     Words(fn() -> Vec<&'static str>),
     /// A chain of the list, or one of these of the data.
     Chains(Vec<String>),
-    /// Addresses, of which a condition can name a part.
-    Addresses,
+    /// Addresses, of which a condition can name a part, or a token by its name.
+    Addresses(AddressOf),
+}
+
+/// Whose addresses a column has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AddressOf {
+    /// Those of tokens: a symbol comes before the same letters within an address, as in `token_address:ada`.
+    Tokens,
+    /// Those of wallets, pools and contracts, of which a few are tokens.
+    Anyone,
 }
 
 impl FilterColumn {
@@ -74,11 +83,22 @@ impl FilterColumn {
         self
     }
 
+    /// The same column, whose values are addresses.
+    #[must_use]
+    pub const fn addresses(mut self, of: AddressOf) -> Self {
+        std::mem::forget(std::mem::replace(&mut self.values, ColumnValues::Addresses(of)));
+        self
+    }
+
     /// The same column, whose values are chains of the list, or `own` ones of the data.
     #[must_use]
     pub const fn of_chains(mut self, own: Vec<String>) -> Self {
         std::mem::forget(std::mem::replace(&mut self.values, ColumnValues::Chains(own)));
         self
+    }
+
+    pub fn has_addresses(&self) -> bool {
+        matches!(self.values, ColumnValues::Addresses(_))
     }
 
     /// The shortest of its names, for narrow space.
@@ -143,7 +163,9 @@ pub fn of_column(column: &Column) -> FilterColumn {
 /// A filter column for cells of this kind.
 pub fn of_kind(name: &'static str, kind: Kind, aliases: &'static [&'static str]) -> FilterColumn {
     let searched = matches!(kind, Kind::Text | Kind::Address | Kind::Chain | Kind::Chains);
-    let values = if kind == Kind::Address { ColumnValues::Addresses } else { ColumnValues::Open };
+    let of = if name.starts_with("token") { AddressOf::Tokens } else { AddressOf::Anyone };
+    let is_address = matches!(kind, Kind::Address | Kind::Addresses);
+    let values = if is_address { ColumnValues::Addresses(of) } else { ColumnValues::Open };
     let kind = match kind {
         Kind::Text | Kind::Address | Kind::Hex => ColumnKind::Text,
         Kind::Chain | Kind::Chains => ColumnKind::Chain,

@@ -59,7 +59,7 @@ impl Filter {
         lacks: impl Fn(&str) -> bool,
         left_out: &mut RowsLeftOut,
     ) -> bool {
-        let row = Row { searched: &self.searched, field: &field, absent: &|column: &str| !lacks(column) };
+        let row = Row { filter: self, field: &field, absent: &|column: &str| !lacks(column) };
         let all = row.all(&self.terms);
         if all.is_none() {
             let unknown = row.unknown(&self.terms);

@@ -9,7 +9,8 @@ use super::{
     pieces::{Piece, is_balanced, pieces},
     value::{self, ConditionValue},
 };
-use model::spelling::meant;
+use crate::question::token_names::TokenReader;
+use model::{error::Code, spelling::meant};
 
 /// Longest filter text in characters; the API document states the same limit.
 pub const TEXT_CHARS_MAX: usize = 500;
@@ -29,9 +30,18 @@ pub(super) const IN: &[&str] = &["in"];
 pub struct FilterError {
     pub message: String,
     pub at: Range<usize>,
+    pub code: Code,
 }
 
 impl FilterError {
+    pub(super) fn new(message: impl Into<String>, at: Range<usize>) -> Self {
+        Self { message: message.into(), at, code: Code::InvalidParameter }
+    }
+
+    fn of_value(refused: value::Refused, at: &Range<usize>) -> Self {
+        Self { message: refused.message, at: at.clone(), code: refused.code }
+    }
+
     /// The message; where what is at fault stands in the text more than once, also at which character.
     pub fn in_text(&self, text: &str) -> String {
         let part = text.get(self.at.clone()).unwrap_or_default();
@@ -50,28 +60,38 @@ impl fmt::Display for FilterError {
     }
 }
 
-/// Parses a filter. Column names match in any letter case and by their aliases.
+/// Parses a filter. Column names match in any letter case and by their aliases; where an address is compared, a token may be named.
+pub fn parse_with(text: &str, columns: &[FilterColumn], tokens: TokenReader<'_>) -> Result<Filter, FilterError> {
+    read(text, columns, tokens, false)
+}
+
+/// As `parse_with`, of a filter that names no tokens.
 pub fn parse(text: &str, columns: &[FilterColumn]) -> Result<Filter, FilterError> {
-    read(text, columns, false)
+    parse_with(text, columns, TokenReader::default())
 }
 
-/// As `parse`, but without plain words; an unknown-column error lists all columns.
+/// As `parse_with`, but without plain words; an unknown-column error lists all columns.
+pub fn conditions_with(text: &str, columns: &[FilterColumn], tokens: TokenReader<'_>) -> Result<Filter, FilterError> {
+    read(text, columns, tokens, true)
+}
+
+#[cfg(test)]
 pub fn conditions(text: &str, columns: &[FilterColumn]) -> Result<Filter, FilterError> {
-    read(text, columns, true)
+    conditions_with(text, columns, TokenReader::default())
 }
 
-fn read(text: &str, columns: &[FilterColumn], only_conditions: bool) -> Result<Filter, FilterError> {
+fn read(text: &str, columns: &[FilterColumn], tokens: TokenReader<'_>, only_conditions: bool) -> Result<Filter, FilterError> {
     let all = || 0..text.len();
     let refuse_longer = |chars: usize| match chars {
         0..=TEXT_CHARS_MAX => Ok(()),
-        _ => Err(FilterError { message: format!("the filter has {chars} characters: expected at most {TEXT_CHARS_MAX}"), at: all() }),
+        _ => Err(FilterError::new(format!("the filter has {chars} characters: expected at most {TEXT_CHARS_MAX}"), all())),
     };
     refuse_longer(text.chars().count())?;
     let plain = pieces(text, None)?;
     let chooses = plain.windows(2).any(|two| matches!(&two, [(Piece::Word(name), _), (Piece::Word(word), _)] if column(name.trim_start_matches('('), columns).is_some() && begins_choice(word)));
     let joins = only_conditions || (chooses && text.contains('(')) || plain.iter().any(|(piece, _)| matches!(piece, Piece::Sign(_)));
     let pieces = if joins { pieces(text, Some(columns))? } else { plain };
-    let mut reader = Reader { text, columns, only_conditions, joins, pieces, at: 0, groups: false };
+    let mut reader = Reader { text, columns, tokens, only_conditions, joins, pieces, at: 0, groups: false };
     let found = reader.alternatives()?;
     if reader.at < reader.pieces.len() {
         return Err(reader.wrong("`)` closes no bracket: write `(` before it, or put a text with brackets in quotes".to_owned()));
@@ -82,10 +102,10 @@ fn read(text: &str, columns: &[FilterColumn], only_conditions: bool) -> Result<F
     let terms: Vec<Term> = found.into_iter().map(|(term, _)| term).collect();
     let count = conditions_in(&terms);
     if count > TERMS_MAX {
-        let message = format!("the filter has {count} conditions: expected at most {TERMS_MAX}");
-        return Err(FilterError { message, at: all() });
+        return Err(FilterError::new(format!("the filter has {count} conditions: expected at most {TERMS_MAX}"), all()));
     }
-    let filter = Filter { terms, searched: columns.iter().filter(|column| column.searched).map(|column| column.name).collect() };
+    let named = |takes: fn(&FilterColumn) -> bool| columns.iter().filter(|column| takes(column)).map(|column| column.name).collect();
+    let filter = Filter { terms, searched: named(|column| column.searched), addresses: named(FilterColumn::has_addresses) };
     // What is written may have blanks that the text had not.
     refuse_longer(filter.conditions().chars().count())?;
     Ok(filter)
@@ -104,6 +124,7 @@ type Found = (Term, Range<usize>);
 struct Reader<'t> {
     text: &'t str,
     columns: &'t [FilterColumn],
+    tokens: TokenReader<'t>,
     only_conditions: bool,
     /// Whether connectives and brackets mean themselves.
     joins: bool,
@@ -120,7 +141,7 @@ impl Reader<'_> {
 
     /// An error at the current piece.
     fn wrong(&self, message: String) -> FilterError {
-        FilterError { message, at: self.span(self.at) }
+        FilterError::new(message, self.span(self.at))
     }
 
     /// Whether a piece is one of these connectives, and no column of that name.
@@ -152,7 +173,7 @@ impl Reader<'_> {
             {
                 let (at, word) = (self.span(or), &self.text[self.span(or)]);
                 let message = format!("`{word}` needs a condition before it and one after it{}", quoting(word, self.only_conditions));
-                return Err(FilterError { message, at });
+                return Err(FilterError::new(message, at));
             }
             self.refuse_words(&before)?;
             match <[Found; 1]>::try_from(before) {
@@ -175,7 +196,7 @@ impl Reader<'_> {
             Some(flag) if flag.kind == ColumnKind::Flag => format!("{word}:yes"),
             _ => format!("{}:{word}", self.columns.first().map_or("column", |column| column.name)),
         };
-        Err(FilterError { message: format!("`{word}` beside `or` needs a column and a sign, as in `{example}`"), at: at.clone() })
+        Err(FilterError::new(format!("`{word}` beside `or` needs a column and a sign, as in `{example}`"), at.clone()))
     }
 
     /// Conditions that all hold, up to the end, an `or` or a closing bracket.
@@ -212,9 +233,9 @@ impl Reader<'_> {
                         self.wrong(format!("`{word}` is no condition: write a column, a sign and a value, as in `{example}:{word}`"))
                     );
                 }
-                Piece::Word(word) => terms.push((Term::Word { word: word.to_lowercase(), exact: false }, span.clone())),
+                Piece::Word(word) => terms.push((self.word(word, false), span.clone())),
                 Piece::Quoted("") => {}
-                Piece::Quoted(text) => terms.push((Term::Word { word: text.to_lowercase(), exact: true }, span.clone())),
+                Piece::Quoted(text) => terms.push((self.word(text, true), span.clone())),
                 Piece::Sign(_) | Piece::Open | Piece::Close => {
                     let sign = &self.text[span.clone()];
                     return Err(self.wrong(format!("`{sign}` needs a column before it, as in `cap>1m`; put a text with signs in quotes")));
@@ -223,6 +244,13 @@ impl Reader<'_> {
             self.at += 1;
         }
         Ok(terms)
+    }
+
+    /// A plain word, with the tokens that it names.
+    fn word(&self, text: &str, exact: bool) -> Term {
+        let has_addresses = self.columns.iter().any(FilterColumn::has_addresses);
+        let tokens = if has_addresses { self.tokens.all(text) } else { Vec::new() };
+        Term::Word { word: text.to_lowercase(), exact, tokens: tokens.iter().map(ToString::to_string).collect() }
     }
 
     fn flag(&self, word: &str) -> Option<&'static str> {
@@ -251,7 +279,7 @@ impl Reader<'_> {
         if denied.is_empty() {
             let word = &self.text[not.clone()];
             let message = format!("`{word}` needs a condition after it, as in `not cap>1m`{}", quoting(word, self.only_conditions));
-            return Err(FilterError { message, at: not });
+            return Err(FilterError::new(message, not));
         }
         self.refuse_words(&denied)?;
         let at = not.start..denied.last().map_or(not.end, |(_, span)| span.end);
@@ -284,12 +312,12 @@ impl Reader<'_> {
                 Some((Piece::Quoted(text), span)) => (vec![*text], span.clone()),
                 _ => {
                     let message = format!("`in` needs values in brackets after it, as in `{name} in ({})`", column.example());
-                    return Err(FilterError { message, at: self.span(first - 1) });
+                    return Err(FilterError::new(message, self.span(first - 1)));
                 }
             };
             for text in texts {
-                let wanted = value::read(column, name, ("=", Operator::Equal), text);
-                let wanted = wanted.map_err(|message| FilterError { message, at: span.clone() })?;
+                let wanted = value::read(column, name, ("=", Operator::Equal), text, self.tokens);
+                let wanted = wanted.map_err(|refused| FilterError::of_value(refused, &span))?;
                 let is_plain = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "._-".contains(c));
                 let text = if is_plain { format!("{name}={text}") } else { format!("{name}=\"{text}\"") };
                 choices.push(vec![Term::Compare { column: column.name, operator: Operator::Equal, wanted, text }]);
@@ -317,7 +345,7 @@ impl Reader<'_> {
         if !closed || terms.is_empty() {
             let message = if closed { "`()` holds no condition" } else { "`(` opens a bracket that is not closed; end it with `)`" };
             let at = self.span(open).start..if closed { self.span(self.at).end } else { self.span(open).end };
-            return Err(FilterError { message: message.to_owned(), at });
+            return Err(FilterError::new(message, at));
         }
         self.at += 1;
         Ok(terms)
@@ -339,11 +367,11 @@ impl Reader<'_> {
                 let typed = span.start..sign_span.end;
                 let example = column.example();
                 let message = format!("`{}` needs a value after it, as in `{name}{sign}{example}`", &self.text[typed.clone()]);
-                return Err(FilterError { message, at: typed });
+                return Err(FilterError::new(message, typed));
             }
         };
-        let wanted =
-            value::read(column, name, (sign, *operator), value).map_err(|message| FilterError { message, at: value_span.clone() })?;
+        let wanted = value::read(column, name, (sign, *operator), value, self.tokens)
+            .map_err(|refused| FilterError::of_value(refused, value_span))?;
         let text = [*name, sign, &self.text[value_span.clone()]].concat();
         let found = (Term::Compare { column: column.name, operator: *operator, wanted, text }, span.start..value_span.end);
         self.at += 3;
@@ -355,7 +383,7 @@ impl Reader<'_> {
         let half = self.pieces.iter().find(|(piece, _)| matches!(piece, Piece::Word(word) if !is_balanced(word)));
         half.map_or(Ok(()), |(_, at)| {
             let message = format!("`{}` has a bracket without its other half: put the text in quotes", &self.text[at.clone()]);
-            Err(FilterError { message, at: at.clone() })
+            Err(FilterError::new(message, at.clone()))
         })
     }
 }
@@ -382,7 +410,7 @@ fn unknown(name: &str, at: &Range<usize>, all: &[FilterColumn], list: bool) -> F
     // A terminal line has room for a few.
     let (shown, more) = if list { (names.len(), "") } else { (names.len().min(LISTED), if names.len() > LISTED { ", …" } else { "" }) };
     let message = format!("no column `{name}`{near}{stop} Columns: {}{more}", names[..shown].join(", "));
-    FilterError { message, at: at.clone() }
+    FilterError::new(message, at.clone())
 }
 
 #[cfg(test)]

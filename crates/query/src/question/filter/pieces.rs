@@ -41,7 +41,7 @@ pub(super) fn pieces<'a>(text: &'a str, groups: Option<&[FilterColumn]>) -> Resu
         } else if c == '"' {
             let Some(length) = rest[1..].find('"') else {
                 let message = format!("`{rest}` opens a quote that is not closed; end it with \"");
-                return Err(FilterError { message, at: at..text.len() });
+                return Err(FilterError::new(message, at..text.len()));
             };
             (Piece::Quoted(&rest[1..=length]), length + 2)
         } else if let Some((sign, operator)) = OPERATORS.iter().find(|(sign, _)| rest.starts_with(sign)) {

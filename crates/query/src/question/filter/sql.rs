@@ -17,8 +17,12 @@ impl Filter {
     fn term_sql(&self, term: &Term, columns: &[FilterColumn]) -> Result<String, String> {
         match term {
             // Longer words are met by texts that hold their letters alone, too.
-            Term::Word { word, exact } if *exact || word.chars().count() < 4 => {
-                joined(&self.searched, " OR ", &|name| Ok(format!("ifNull({}, 0)", has(&format!("{name}_small"), word))))
+            Term::Word { word, exact, tokens } if *exact || word.chars().count() < 4 => {
+                let parts = self.searched.iter().map(|name| has(&format!("{name}_small"), word));
+                let named =
+                    self.addresses.iter().flat_map(|name| tokens.iter().map(move |token| format!("({name}_small = {})", literal(token))));
+                let all: Vec<String> = parts.chain(named).collect();
+                joined(&all, " OR ", &|said| Ok(format!("ifNull({said}, 0)")))
             }
             Term::Word { word, .. } => Err(format!("`{word}` alone is looked for only in rows that are here: write \"{word}\" in quotes")),
             Term::Compare { column, operator, wanted, text } => {

@@ -3,10 +3,12 @@
 
 use chrono::{Datelike, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta};
 
-use super::{ColumnKind, ColumnValues, FilterColumn, Operator, compare_text, number::ConditionNumber};
+use super::{AddressOf, ColumnKind, ColumnValues, FilterColumn, Operator, compare_text, number::ConditionNumber};
+use crate::question::token_names::{TokenReader, is_part_of_address};
 use model::{
     address::Address,
     chain::Chain,
+    error::Code,
     spelling::meant,
     time::{DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, Time},
 };
@@ -43,27 +45,48 @@ const KINDS: &[(ColumnKind, &str, &str, &str)] = &[
     (ColumnKind::Flag, "yes or no", "`{}yes` or `{}no`", "`{}:yes` or `{}:no`"),
 ];
 
-/// Parses the value of `column operator text`. Errors: a user-readable message.
-pub(super) fn read(column: &FilterColumn, named: &str, (sign, operator): (&str, Operator), text: &str) -> Result<ConditionValue, String> {
+/// Why a value is refused, for people, and the code of the problem.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Refused {
+    pub message: String,
+    pub code: Code,
+}
+
+impl From<String> for Refused {
+    fn from(message: String) -> Self {
+        Self { message, code: Code::InvalidParameter }
+    }
+}
+
+/// Parses the value of `column operator text`.
+pub(super) fn read(
+    column: &FilterColumn,
+    named: &str,
+    (sign, operator): (&str, Operator),
+    text: &str,
+    tokens: TokenReader<'_>,
+) -> Result<ConditionValue, Refused> {
     let ordered = matches!(operator, Operator::Greater | Operator::Less | Operator::AtLeast | Operator::AtMost);
     let (_, kind, as_in, unordered) = KINDS.iter().find(|row| row.0 == column.kind).copied().unwrap_or(KINDS[0]);
     if ordered && !unordered.is_empty() {
-        return Err(format!("`{named}` is {kind}, which has no `{sign}`: write {}", unordered.replace("{}", named)));
+        return Err(format!("`{named}` is {kind}, which has no `{sign}`: write {}", unordered.replace("{}", named)).into());
     }
     could_match(column, named, operator, text)?;
+    if let ColumnValues::Addresses(of) = column.values {
+        // Of a list, `:` asks for a whole member.
+        let takes_part = column.kind == ColumnKind::Text && operator.without_not() == Operator::Has;
+        return address(of, takes_part, named, text, tokens).map(ConditionValue::Text);
+    }
     let percentage = text.ends_with('%') && number(text).is_some();
     if column.kind == ColumnKind::Number && percentage && !column.takes_percentages() {
-        return Err(format!("`{text}` is a percentage, which `{named}` is not, nor a fraction: write {}", plain_numbers(named, sign)));
+        return Err(
+            format!("`{text}` is a percentage, which `{named}` is not, nor a fraction: write {}", plain_numbers(named, sign)).into()
+        );
     }
     let wanted = match column.kind {
         ColumnKind::Number if column.fraction && percentage => ConditionNumber::times_ten_to(text, -2).map(ConditionValue::Number),
         ColumnKind::Number => ConditionNumber::times_ten_to(text, 0).map(ConditionValue::Number),
         ColumnKind::Flag => flag(text).map(ConditionValue::Flag),
-        // An address has one spelling, and a coin an address.
-        ColumnKind::Text if matches!(column.values, ColumnValues::Addresses) && operator.without_not() == Operator::Equal => {
-            let refused = || format!("`{text}` is no address: expected 0x and 40 hex digits; write `{named}:{text}` where it holds that");
-            Some(ConditionValue::Text(Address::asked(text).ok_or_else(refused)?.to_string()))
-        }
         ColumnKind::Text | ColumnKind::List => Some(ConditionValue::Text(text.to_owned())),
         ColumnKind::Chain => Some(ConditionValue::Name(Chain::known(text).map_or_else(|| text.to_owned(), |chain| chain.to_string()))),
         ColumnKind::Duration => duration(text),
@@ -78,8 +101,31 @@ pub(super) fn read(column: &FilterColumn, named: &str, (sign, operator): (&str, 
             ColumnKind::Number if !column.takes_percentages() => plain_numbers(named, sign),
             _ => as_in.replace("{}", &format!("{named}{sign}")),
         };
-        format!("`{text}` is not {kind}: write {examples}")
+        format!("`{text}` is not {kind}: write {examples}").into()
     })
+}
+
+/// The address that a text means, or with `takes_part` the part of one: an address or a coin, which has one, in its one spelling, or the token
+/// that has the name. Errors: no address can be or hold it, or several tokens have the name.
+fn address(of: AddressOf, takes_part: bool, named: &str, text: &str, tokens: TokenReader<'_>) -> Result<String, Refused> {
+    let begins = |start: &str| text.get(..start.len()).is_some_and(|begun| begun.eq_ignore_ascii_case(start));
+    let is_part = takes_part && (is_part_of_address(text) || text.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    if is_part && Address::asked(text).is_none() && (of == AddressOf::Anyone || begins("0x")) {
+        return Ok(text.to_lowercase());
+    }
+    match tokens.read(text) {
+        Ok(Some(address)) => Ok(address.to_string()),
+        Err(problem) => Err(Refused { message: problem.detail, code: problem.code }),
+        // Without data any text may be a symbol.
+        Ok(None) if is_part || (takes_part && !tokens.knows_names()) => Ok(text.to_lowercase()),
+        Ok(None) if !takes_part && is_part_of_address(text) => {
+            Err(format!("`{text}` is no address: expected 0x and 40 hex digits; write `{named}:{text}` where it holds that").into())
+        }
+        Ok(None) => {
+            let proposal = tokens.proposal(text);
+            Err(format!("`{text}` is neither an address nor the symbol or name of a token in the data: expected 0x and 40 hex digits, or a symbol.{proposal}").into())
+        }
+    }
 }
 
 /// Examples for a column of which a percentage means nothing.
@@ -90,7 +136,7 @@ fn plain_numbers(named: &str, sign: &str) -> String {
 /// Errors: a word that no value of the column can hold, with the nearest that can. A word still being typed is not refused.
 fn could_match(column: &FilterColumn, named: &str, operator: Operator, text: &str) -> Result<(), String> {
     match &column.values {
-        ColumnValues::Open | ColumnValues::Addresses => Ok(()),
+        ColumnValues::Open | ColumnValues::Addresses(_) => Ok(()),
         ColumnValues::Words(words) => {
             let words = words();
             if words.iter().any(|word| compare_text(word, operator.without_not(), text)) {
@@ -236,7 +282,9 @@ mod tests {
         ] {
             let column =
                 super::super::of_table(model::schema::table(table).unwrap()).into_iter().find(|column| column.name == name).unwrap();
-            let Ok(ConditionValue::Number(found)) = read(&column, name, (">", Operator::Greater), text) else { panic!("{name} {text}") };
+            let Ok(ConditionValue::Number(found)) = read(&column, name, (">", Operator::Greater), text, TokenReader::default()) else {
+                panic!("{name} {text}")
+            };
             assert_eq!(Some(found.float), Some(expected), "{name} {text}");
         }
     }
@@ -249,13 +297,13 @@ mod tests {
             let column =
                 super::super::of_table(model::schema::table(table).unwrap()).into_iter().find(|column| column.name == name).unwrap();
             let expected = format!("`{text}` is a percentage, which `{name}` is not, nor a fraction: write `{name}<1000` or `{name}<2.5m`");
-            assert_eq!(read(&column, name, ("<", Operator::Less), text), Err(expected));
+            assert_eq!(read(&column, name, ("<", Operator::Less), text, TokenReader::default()), Err(expected.into()));
         }
         for (name, text, taken) in
             [("market_cap", "5%", false), ("volume_24h", "5%", false), ("price_change_24h", "5%", true), ("volatility", "5%", true)]
         {
             let column = FilterColumn::new(name, ColumnKind::Number, &[]);
-            assert_eq!(read(&column, name, ("<", Operator::Less), text).is_ok(), taken, "{name}");
+            assert_eq!(read(&column, name, ("<", Operator::Less), text, TokenReader::default()).is_ok(), taken, "{name}");
         }
     }
 
@@ -275,8 +323,8 @@ mod tests {
                 Err("`0x12` is no address: expected 0x and 40 hex digits; write `from:0x12` where it holds that"),
             ),
         ] {
-            let expected = expected.map(|text| ConditionValue::Text(text.to_owned())).map_err(str::to_owned);
-            assert_eq!(read(&column, "from", (sign, operator), text), expected, "{sign}{text}");
+            let expected = expected.map(|text| ConditionValue::Text(text.to_owned())).map_err(|says: &str| Refused::from(says.to_owned()));
+            assert_eq!(read(&column, "from", (sign, operator), text, TokenReader::default()), expected, "{sign}{text}");
         }
     }
 

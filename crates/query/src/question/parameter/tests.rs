@@ -84,11 +84,3 @@ fn decoding_undoes_encoding() {
     assert_eq!(decode("%e2%82"), None);
     assert_eq!(decode("%2"), None);
 }
-
-#[test]
-fn what_begins_as_an_address_is_no_symbol() {
-    let long = "x".repeat(65);
-    for (text, may) in [("UNI", true), ("0xyz", false), ("COIN:", false), (" ", false), ("é@eth", true), (long.as_str(), false)] {
-        assert_eq!(may_be_symbol(text), may, "{text}");
-    }
-}

@@ -8,7 +8,8 @@ use crate::question::{
     Find,
     fields::is_computed,
     filter::{FieldValue, Filter},
-    known_token, parameter,
+    known_token,
+    parameter::{self, TokenReader},
     progress::Progress,
     snapshot::Snapshot,
     track_record,
@@ -28,7 +29,7 @@ pub struct ConditionMatch {
 
 /// Parses a condition. Errors: an empty one, which every token would meet.
 pub(in crate::question) fn filter(condition: &str, snapshot: &Snapshot) -> Result<Filter> {
-    let filter = parameter::conditions("condition", condition, &row::columns(&snapshot.dataset))?;
+    let filter = parameter::conditions("condition", condition, &row::columns(&snapshot.dataset), TokenReader::of(snapshot))?;
     if filter.is_empty() {
         let detail = "`condition` is empty: write a column, a sign and a value, as in `price>20`.";
         return Err(Problem::new(Code::InvalidParameter, detail));

@@ -1,6 +1,11 @@
-//! The token that a person names where no list is at hand to choose from: by its address, or by a symbol that one token of the data has.
+//! The token that a person names where no list is at hand to choose from: by its address or a part of it, or by a symbol or name that one token
+//! of the data has.
 
-use crate::question::{parameter::TokenNames, snapshot::Snapshot};
+use crate::question::{
+    parameter::{TokenNames, TokenReader, clip},
+    snapshot::Snapshot,
+    token_names::AddressPart,
+};
 use analysis::{market::TokenSummary, numeric::descending};
 use model::{
     address::Address,
@@ -14,52 +19,85 @@ use model::{
 const LISTED: usize = 8;
 
 impl TokenNames for Snapshot {
-    fn token_named(&self, symbol: &str) -> Result<Option<Address>> {
-        token_of_symbol(self, symbol)
-    }
-}
-
-/// The token with this symbol, `UNI` or `UNI@base`: the only one, or the only one that is `listed`. Errors: several, the largest first.
-fn token_of_symbol(snapshot: &Snapshot, name: &str) -> Result<Option<Address>> {
-    let wanted = name.trim().to_lowercase();
-    let tokens = &snapshot.market.tokens;
-    let mut found = snapshot.symbols.of(tokens, &wanted);
-    if let Some((symbol, chain)) = wanted.rsplit_once('@').filter(|_| found.is_empty() && !wanted.is_empty())
-        && let Some(chain) = Chain::parse(chain)
-    {
-        found = snapshot.symbols.of(tokens, symbol);
-        found.retain(|(_, token)| token.chains.contains(&chain));
-    }
-    let is_listed = |(place, _): &&(usize, &TokenSummary)| snapshot.dataset.tokens()[*place].row.listed == Some(true);
-    let listed: Vec<_> = found.iter().filter(is_listed).collect();
-    match (found.as_slice(), listed.as_slice()) {
-        ([], _) => Ok(None),
-        ([(_, token)], _) | (_, [(_, token)]) => Ok(Some(token.token_address)),
-        _ => {
-            found.sort_by(|(_, a), (_, b)| descending(a.market_cap, b.market_cap).then_with(|| a.token_address.cmp(&b.token_address)));
-            let told: Vec<String> = found.iter().take(LISTED).map(|(_, token)| told(token)).collect();
-            let more = found.len().saturating_sub(LISTED);
-            let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-            let detail = format!("{} tokens have the symbol `{name}`: give the address of one: {}{more}", found.len(), told.join("; "));
-            Err(Problem::new(Code::AmbiguousToken, detail))
+    fn token_named(&self, name: &str) -> Result<Option<Address>> {
+        let mut found = tokens_of(self, name);
+        let is_listed = |(place, _): &&(usize, &TokenSummary)| self.dataset.tokens()[*place].row.listed == Some(true);
+        // `listed` settles which token a name means, not which address begins so.
+        let listed: Vec<_> = found.iter().filter(|found| AddressPart::read(name).is_none() && is_listed(found)).collect();
+        match (found.as_slice(), listed.as_slice()) {
+            ([], _) => Ok(None),
+            ([(_, token)], _) | (_, [(_, token)]) => Ok(Some(token.token_address)),
+            _ => {
+                found.sort_by(|(_, a), (_, b)| descending(a.market_cap, b.market_cap).then_with(|| a.token_address.cmp(&b.token_address)));
+                let all: Vec<&TokenSummary> = found.iter().map(|(_, token)| *token).collect();
+                Err(Problem::new(Code::AmbiguousToken, ambiguous(name, &all)))
+            }
         }
     }
+
+    fn tokens_named(&self, name: &str) -> Vec<Address> {
+        tokens_of(self, name).into_iter().map(|(_, token)| token.token_address).collect()
+    }
+
+    fn nearest_name(&self, name: &str) -> Option<String> {
+        let names = self.market.tokens.iter().flat_map(|token| [&token.symbol, &token.name]).filter_map(|name| name.as_deref());
+        meant(name.trim().trim_start_matches('$'), names).map(str::to_owned)
+    }
 }
 
-/// The address that is named. Errors: no token has the symbol, or several have.
+/// The tokens with this symbol, `UNI`, `$UNI` or `UNI@base`, or else name, or with an address of which it is a part; and their places.
+fn tokens_of<'a>(snapshot: &'a Snapshot, name: &str) -> Vec<(usize, &'a TokenSummary)> {
+    let tokens = &snapshot.market.tokens;
+    let those = |is: &dyn Fn(&TokenSummary) -> bool| tokens.iter().enumerate().filter(|(_, token)| is(token)).collect::<Vec<_>>();
+    if let Some(part) = AddressPart::read(name) {
+        return those(&|token| part.is_of(&token.token_address));
+    }
+    let called = |name: &str| {
+        let is_name = |own: &str| own.trim().chars().flat_map(char::to_lowercase).eq(name.chars());
+        let found = if name.is_empty() { return Vec::new() } else { snapshot.symbols.of(tokens, name) };
+        if found.is_empty() { those(&|token| token.name.as_deref().is_some_and(is_name)) } else { found }
+    };
+    let wanted = name.trim().to_lowercase();
+    for name in [Some(wanted.as_str()), wanted.strip_prefix('$')].into_iter().flatten() {
+        let mut found = called(name);
+        if let Some((symbol, chain)) = name.rsplit_once('@').filter(|_| found.is_empty())
+            && let Some(chain) = Chain::parse(chain)
+        {
+            found = called(symbol);
+            found.retain(|(_, token)| token.chains.contains(&chain));
+        }
+        if !found.is_empty() {
+            return found;
+        }
+    }
+    Vec::new()
+}
+
+/// Says which tokens have the name, the largest first: each as `UNI@base` where that is the only one, else by its address.
+fn ambiguous(name: &str, tokens: &[&TokenSummary]) -> String {
+    let is_alone = |chain: &&Chain| tokens.iter().filter(|token| token.chains.contains(chain)).count() == 1;
+    let told = |token: &&TokenSummary| {
+        let symbol = token.symbol.as_deref().filter(|symbol| !symbol.contains(['@', '`']));
+        let short = symbol.zip(token.chains.iter().find(is_alone)).map(|(symbol, chain)| format!("`{symbol}@{chain}`, "));
+        format!("{}{}", short.unwrap_or_default(), told(token))
+    };
+    let all: Vec<String> = tokens.iter().take(LISTED).map(told).collect();
+    let more = tokens.len().saturating_sub(LISTED);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    format!("{} tokens have the name `{}`: give one of {}{more}", tokens.len(), clip(name), all.join("; "))
+}
+
+/// The address that is named. Errors: no token has the name, or several have.
 pub fn named_token(snapshot: &Snapshot, name: &str) -> Result<Address> {
-    if let Some(address) = Address::asked(name) {
-        return Ok(address);
-    }
-    if let Some(address) = token_of_symbol(snapshot, name)? {
-        return Ok(address);
-    }
-    let symbols = || snapshot.market.tokens.iter().filter_map(|token| token.symbol.as_deref());
-    let near = meant(name, symbols()).map_or_else(String::new, |near| format!(", did you mean `{near}`?"));
-    let stop = if near.is_empty() { ":" } else { "" };
-    let detail =
-        format!("no token has the symbol `{name}`{near}{stop} expected a symbol of the data, an address, or a coin as in `coin:BTC`");
-    Err(Problem::new(Code::TokenNotFound, detail))
+    let tokens = TokenReader::of(snapshot);
+    tokens.read(name)?.ok_or_else(|| {
+        let proposal = tokens.proposal(name);
+        let detail = format!(
+            "no token has the symbol `{}`.{proposal} Pass a symbol in the data, an address, or a coin such as `coin:BTC`.",
+            clip(name)
+        );
+        Problem::new(Code::TokenNotFound, detail)
+    })
 }
 
 /// Address, chains and market cap.
@@ -86,15 +124,16 @@ mod tests {
         assert_eq!((named("uni"), named(" UNI "), named(&first.to_string())), (Ok(first), Ok(first), Ok(first)));
         assert_eq!(named("coin:BTC"), Ok(Address::coin("BTC")), "whether it is in the data is asked later");
         let several = named("LINK").unwrap_err();
-        assert!(several.starts_with("3 tokens have the symbol `LINK`: give the address of one: "), "{several}");
+        assert!(several.starts_with(&format!("3 tokens have the name `LINK`: give one of `Link@bnb`, {fourth} on bnb")), "{several}");
+        assert!(several.contains("; `LINK@eth`, ") && several.contains("; `link@base`, "), "{several}");
         let place = |text: &str| several.find(text).unwrap_or_else(|| panic!("{text}: {several}"));
         assert!(place(&format!("{fourth} on bnb, market cap 9.00M")) < place(&format!("{second} on eth, market cap 5.00M")), "{several}");
         assert!(several.ends_with(" on base, no market cap"), "{several}");
         assert_eq!(named("link@bnb"), Ok(fourth));
         assert_eq!(named("Link@base"), Ok(sample::address("0x3")));
         assert!(named("link@polygon").unwrap_err().starts_with("no token has the symbol `link@polygon`"));
-        assert!(named("LINKK").unwrap_err().to_lowercase().contains("`linkk`, did you mean `link`?"));
-        assert!(named("ZZZZZZ").unwrap_err().starts_with("no token has the symbol `ZZZZZZ`: expected"));
+        assert!(named("LINKK").unwrap_err().to_lowercase().contains("`linkk`. did you mean `link`?"));
+        assert!(named("ZZZZZZ").unwrap_err().starts_with("no token has the symbol `ZZZZZZ`. Pass a symbol"));
     }
 
     #[test]
@@ -102,7 +141,7 @@ mod tests {
         let tokens =
             "token_address,symbol,name,chain,listed\n0x1,UNI,Uniswap,eth,true\n0x2,UNI,Copy,eth,\n0x3,AB,A,eth,true\n0x4,AB,B,base,true";
         let snapshot = tests::snapshot(&[("tokens", tokens)]);
-        let named = |name: &str| token_of_symbol(&snapshot, name).map_err(|problem| problem.code);
+        let named = |name: &str| snapshot.token_named(name).map_err(|problem| problem.code);
         assert_eq!(named("UNI"), Ok(Some(sample::address("0x1"))));
         assert_eq!((named("ab"), named("AB@base")), (Err(Code::AmbiguousToken), Ok(Some(sample::address("0x4")))));
         assert_eq!((named("x"), named(""), named("@eth")), (Ok(None), Ok(None), Ok(None)));

@@ -26,7 +26,7 @@ use super::{
 };
 use crate::question::{
     Find, Question,
-    parameter::{Parameter, ParameterKind, conditions as read_conditions, parameter},
+    parameter::{Parameter, ParameterKind, TokenReader, conditions as read_conditions, parameter},
     progress::Progress,
     request::request,
     snapshot::Snapshot,
@@ -184,7 +184,7 @@ fn answer_both(
         let detail = format!("`column` is missing: name one of {}.", names.join(", "));
         return Err(Problem::new(Code::InvalidParameter, detail));
     };
-    let filter = read_conditions("where", conditions.unwrap_or_default(), &columns::for_filter(table))?;
+    let filter = read_conditions("where", conditions.unwrap_or_default(), &columns::for_filter(table), TokenReader::of(snapshot))?;
     let query = RowQuery { filter, ..RowQuery::all(table.schema) };
     ColumnScan { query, column: column.to_owned(), limit: usize::try_from(limit).unwrap_or(usize::MAX) }.find(snapshot, progress)
 }

@@ -3,7 +3,14 @@
 use std::ops::Range;
 
 use super::{TableQuestion, columns, loaded_table, order::RowQuery, remote::RemoteQuery};
-use crate::question::{caches::OrderedRows, paging::TOP_ROWS_MAX, parameter, progress::Progress, request::Request, snapshot::Snapshot};
+use crate::question::{
+    caches::OrderedRows,
+    paging::TOP_ROWS_MAX,
+    parameter::{self, TokenReader},
+    progress::Progress,
+    request::Request,
+    snapshot::Snapshot,
+};
 use model::{
     error::{Code, Problem, Result},
     table_ask::KeyValue,
@@ -43,7 +50,7 @@ impl<'a> PageRequest<'a> {
         let table = loaded_table(snapshot, &question.table)?;
         let columns = columns::of(table);
         let named = columns::for_filter(table);
-        let filter = parameter::conditions("where", question.conditions.as_deref().unwrap_or_default(), &named)?;
+        let filter = parameter::conditions("where", question.conditions.as_deref().unwrap_or_default(), &named, TokenReader::of(snapshot))?;
         let sort = parameter::orders("sort", question.sort.as_deref().unwrap_or_default(), &named)?;
         let key = TableQuestion { columns: None, cursor: None, limit: 0, ..question.clone() }.target();
         let cursor = question.cursor.as_ref().map(|cursor| Cursor::decode(cursor, snapshot, &key)).transpose()?;

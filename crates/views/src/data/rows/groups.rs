@@ -59,7 +59,7 @@ impl GroupsPane {
         let column = |name| Column { name, kind: query.kind(name), need: Need::Optional, meaning: meaning(name), aliases: &[] };
         let columns: Vec<Column> = query.columns().into_iter().map(column).collect();
         let mut list = List::<RowFields>::default();
-        list.set_own(0, || columns.iter().map(field).collect());
+        list.set_own(0, TokenReader::default(), || columns.iter().map(field).collect());
         list.set_count(0);
         // Without a row on screen until the groups are found.
         let grid = Grid::of(table);

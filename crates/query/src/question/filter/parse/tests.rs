@@ -18,7 +18,7 @@ fn errors_name_the_part_that_is_wrong() {
         ("name:\"usd", "`\"usd` opens a quote that is not closed; end it with \"", 5..9),
     ];
     for (text, message, at) in cases {
-        assert_eq!(parse(text, COLUMNS), Err(FilterError { message: message.to_owned(), at }));
+        assert_eq!(parse(text, COLUMNS), Err(FilterError::new(message, at)));
     }
     for (text, ends) in [("a ".repeat(33), "33 conditions: expected at most 32"), ("é".repeat(501), "501 characters: expected at most 500")]
     {
@@ -41,7 +41,7 @@ fn conditions_have_no_plain_words_and_list_the_columns() {
         ),
     ];
     for (text, message, at) in cases {
-        assert_eq!(conditions(text, COLUMNS), Err(FilterError { message: message.to_owned(), at }));
+        assert_eq!(conditions(text, COLUMNS), Err(FilterError::new(message, at)));
     }
     let starred = conditions("starred", COLUMNS).expect("a flag");
     let same = |term: &Term, other: &Term| {
@@ -163,7 +163,7 @@ fn what_joins_nothing_is_refused_at_its_place() {
         ("cap>1m or (age>9d (\"us d\"))", "`\"us d\"` beside `or` needs a column and a sign, as in `symbol:\"us d\"`", 19..25),
         ("starred or cap>1m", "`starred` beside `or` needs a column and a sign, as in `starred:yes`", 0..7),
     ] {
-        assert_eq!(parse(text, COLUMNS), Err(FilterError { message: message.to_owned(), at }));
+        assert_eq!(parse(text, COLUMNS), Err(FilterError::new(message, at)));
     }
     for (text, place) in [("cap>1m or", ""), ("cap>1m or age>9d or", " (at character 18)"), ("(cap>1m) (é (age>9d", " (at character 13)")]
     {
@@ -216,7 +216,7 @@ fn a_value_must_be_what_the_column_holds() {
     ];
     for (column, sign, value, is, wants) in refused {
         let text = format!("usd {column}{sign}{value}");
-        let expected = FilterError { message: format!("{is}{}", wants.replace('~', sign)), at: text.len() - value.len()..text.len() };
+        let expected = FilterError::new(format!("{is}{}", wants.replace('~', sign)), text.len() - value.len()..text.len());
         assert_eq!(parse(&text, COLUMNS), Err(expected), "{text}");
     }
     let taken = [
