@@ -151,8 +151,11 @@ fn a_token_without_any_of_the_three_is_told_what_to_add() {
     );
 }
 
+/// Rows besides those of the case, each with its table.
+type More<'a> = &'a [(&'static str, &'a str)];
+
 /// A coin, and a token whose liquidity (LP tokens in wallets) was pulled from the pool where it traded against the coin.
-fn rugged(coin: &str, symbol: &str, listed: &str, more: &[(&'static str, &str)]) -> (Arc<Snapshot>, String) {
+fn rugged(coin: &str, symbol: &str, listed: &str, more: More<'_>) -> (Arc<Snapshot>, String) {
     let mut case = Case::new(7);
     market(&mut case);
     let (token, creator) = (case.token.clone(), case.creator.clone());
@@ -186,7 +189,7 @@ fn a_pools_story_counts_for_the_token_that_is_traded_there() {
         format!("0xb00000000000000000000000000000000000000{i},uniswap-v2,eth,{other},0x00000000000000000000000000000000000000ee,1,1")
     });
     // (symbol, listed, more rows, whether the coin is the quote)
-    let cases: [(&str, &str, &[(&'static str, &str)], bool); 5] = [
+    let cases: [(&str, &str, More<'_>, bool); 5] = [
         ("USDC", "", &[], true),
         // Whoever calls a coin listed makes it no means of payment, and its rival no other.
         ("ANY", "true", &[], false),

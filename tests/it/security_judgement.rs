@@ -144,14 +144,12 @@ fn a_scam_in_another_guise_is_listed_and_an_honest_token_is_not() {
 #[test]
 fn a_score_that_is_not_known_is_compared_with_nothing_and_sorts_last() {
     let code = |name: &str| contract(name).unwrap().code(&Identity::default());
-    let rows: String = [("0x1", "honest"), ("0x2", "pausable"), ("0x3", "hidden_mint")]
-        .iter()
-        .map(|(address, name)| {
-            let code = code(name);
-            let [runtime, creation] = [&code.runtime, &code.creation].map(const_hex::encode_prefixed);
-            format!("{},{runtime},{creation},[],true\n", store::sample::address(address))
-        })
-        .collect();
+    let mut rows = String::new();
+    for (address, name) in [("0x1", "honest"), ("0x2", "pausable"), ("0x3", "hidden_mint")] {
+        let code = code(name);
+        let [runtime, creation] = [&code.runtime, &code.creation].map(const_hex::encode_prefixed);
+        writeln!(rows, "{},{runtime},{creation},[],true", store::sample::address(address)).unwrap();
+    }
     let tokens_of = |symbols: [&str; 4]| {
         let row = |(i, symbol): (usize, &&str)| format!("{},{symbol},{symbol},eth,18\n", store::sample::address(&format!("0x{}", i + 1)));
         format!("token_address,symbol,name,chain,decimals\n{}", symbols.iter().enumerate().map(row).collect::<String>())

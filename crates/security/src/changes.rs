@@ -70,7 +70,9 @@ impl Scan {
         };
         let (traded, codes) = self.values.split_at(TRADED);
         let was = |what: &str| before.values.iter().find(|(of, _)| *of == what).map_or("", |(_, value)| value);
-        traded.iter().for_each(|(what, is)| push(what, was(what), is));
+        for (what, is) in traded {
+            push(what, was(what), is);
+        }
         for ((what, is), (_, was)) in self.taxes.iter().zip(&before.taxes) {
             if let (Some(was), Some(is)) = (was, is)
                 && (was - is).abs() >= TAX_STEP
@@ -78,7 +80,9 @@ impl Scan {
                 push(what, &percent(*was), &percent(*is));
             }
         }
-        codes.iter().for_each(|(what, is)| push(what, was(what), is));
+        for (what, is) in codes {
+            push(what, was(what), is);
+        }
         SecurityChanges { since_block: before.block.map(|(block, _)| block), since: before.block.map(|(_, time)| time), changes }
     }
 

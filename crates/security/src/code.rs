@@ -47,7 +47,6 @@ pub struct ImplementationContract {
 }
 
 /// Known data of a contract.
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CodeInput<'a> {
     pub runtime: &'a [u8],
