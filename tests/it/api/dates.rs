@@ -13,8 +13,9 @@ const LABEL: &str = "The newest row that this answer is made of is from ";
 
 /// Tables that end at different times; the second token's candles last longest.
 fn write(folder: &Path) {
-    let candles =
-        |token: &str, month: &str| -> String { (1..=28).map(|day| format!("{token},{month}-{day:02},1,2,1,{day},1d,5\n")).collect() };
+    let candles = |token: &str, month: &str| -> String {
+        (1..=28).map(|day| format!("{token},{month}-{day:02},1,2,1,{day},1d,5\n")).collect::<Vec<_>>().concat()
+    };
     for (name, text) in [
         ("tokens.csv", format!("token_address,symbol,name,chain\n{TOKEN},UNI,Uniswap,eth\n{OTHER},USDT,Tether,eth\n")),
         (
@@ -67,7 +68,6 @@ fn an_answer_has_the_date_of_its_own_rows() {
         let said: Vec<&str> = told.as_array().into_iter().flatten().filter_map(|part| part["text"].as_str()).skip(1).collect();
         let dates: Vec<&str> = said.iter().filter_map(|text| text.split_once(LABEL)).map(|(_, date)| &date[..10]).collect();
         assert_eq!(dates, expected.iter().map(|date| &date[..10]).collect::<Vec<_>>(), "{tool} {arguments}: {said:?}");
-        assert_eq!(told[0]["text"].as_str().is_some_and(|text| text.contains("x-data-as-of")), false);
     }
     // The documented bodies gain no field.
     let body: Value = server.get("/analytics/tokens/holders-growth").json();
