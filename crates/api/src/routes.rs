@@ -83,7 +83,8 @@ pub const ENDPOINTS: &[Endpoint] = &[
     list::<CandlesQuestion>("tokens", &[Code::NoCandles]),
     list::<IndicatorsQuestion>("technical", &[Code::NoCandles]),
     question::<TrackRecordQuestion>("technical", &[Code::NoCandles]),
-    question::<WholeRecordQuestion>("technical", &[]),
+    // As a tool it is `track_record` with its scope.
+    Endpoint { tool: false, ..question::<WholeRecordQuestion>("technical", &[]) },
     list::<HoldersQuestion>("tokens", &[]),
     list::<HolderCountsQuestion>("tokens", &[]),
     list::<HeldTokensQuestion>("tokens", &[Code::TableNotFound]),

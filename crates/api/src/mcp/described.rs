@@ -26,7 +26,7 @@ pub(super) const SHORT: &[(&str, &str, &str)] = &[
     ("posts", "query", "Words of the title, or a token's address."),
     ("tokens", "query", "A symbol, name or address, or a part of one."),
     ("patterns", "explain", "With evidence; `record`: what became of earlier ones too."),
-    ("patterns", "include", "`active`: what forms now or was confirmed lately; `all`: also those of the past."),
+    ("patterns", "include", "`all`: those of the past too."),
     ("rehearse_alert", "days", "The last days."),
     ("rehearse_alert", "token_address", "Else every token."),
     ("rehearse_alert", "condition", "As `where` of `tokens`: `price>20`, `pattern:bull_flag`."),

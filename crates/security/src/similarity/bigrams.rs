@@ -31,7 +31,7 @@ const ERA_MIN: f64 = 3.0;
 /// Cross-validated area under the ROC curve at which the classifier begins to count, and at which it counts fully.
 const TRUST: (f64, f64) = (0.6, 0.8);
 /// Share of other tokens with a decision value as high from which on the result has no strength.
-const COMMON: f64 = 0.01;
+const COMMON: f64 = 0.05;
 const PAIRS_SHOWN: usize = 3;
 
 /// Compiler generation of a code. Scams are younger than other tokens; without balancing this, the classifier would only tell the year.
@@ -340,7 +340,7 @@ mod tests {
         assert_eq!((classifier.learned_from(), classifier.auc()), ((15, 199), 1.0));
         let judge = |seed, habit| classifier.judge(&code(seed, habit)).expect("a code");
         let (scam, honest) = (judge(5_000, SCAMS), judge(6_000, HONEST));
-        assert_eq!((scam.strength, scam.share_above), (HINT / 2.0, 1.0 / 200.0));
+        assert!((scam.strength - HINT * 0.9).abs() < 1e-12 && scam.share_above == 1.0 / 200.0, "{scam:?}");
         assert!(scam.pairs.contains(&"CALLER SLOAD".to_owned()) || scam.pairs.contains(&"SLOAD EQ".to_owned()), "{scam:?}");
         assert!(honest.share_above > COMMON && honest.strength == 0.0, "{honest:?}");
         assert_eq!(classifier.judge(&[]), None);
@@ -353,15 +353,20 @@ mod tests {
         all.push(Example::new(CodeOrigin::Token, &planted, &signature(&grams(&planted))).expect("a token's code"));
         let classifier = learned(&all).expect("there is a difference");
         let found = |code: &[u8]| classifier.judge(code).map(|judged| judged.strength);
-        assert_eq!(found(&planted), Some(HINT / 2.0), "it is not beside itself, and none of 199 others is as near");
+        let strength = found(&planted).expect("a code");
+        assert!((strength - HINT * 0.9).abs() < 1e-12, "it is not beside itself, and none of 199 others is as near: {strength}");
         let highest = (1_000..1_199).filter_map(|seed| found(&code(seed, HONEST))).fold(0.0, f64::max);
         assert_eq!(highest, 0.0, "no token that was learned from as honest");
     }
 
     #[test]
     fn few_tokens_are_no_measure_of_what_is_rare() {
-        let classifier = learned(&examples(15, 90, SCAMS)).expect("there is a difference");
-        assert_eq!(classifier.judge(&code(5_000, SCAMS)).map(|judged| judged.strength), Some(0.0));
+        let strength = |tokens: usize| {
+            let classifier = learned(&examples(15, tokens, SCAMS)).expect("there is a difference");
+            classifier.judge(&code(5_000, SCAMS)).expect("a code").strength
+        };
+        assert!(strength(21) < HINT * 0.1, "{}", strength(21));
+        assert!(strength(199) > HINT * 0.8, "{}", strength(199));
     }
 
     #[test]

@@ -285,9 +285,11 @@ impl ChartPatterns {
         let targets = self.shows_targets();
         self.list.empty_columns = if targets { Vec::new() } else { vec!["distanceToTarget"] };
         let title = self.title();
-        let advice = self.asked.answer().map_or_else(String::new, advised);
+        // Beside a warning, which stands first, the word says nothing more.
+        let warned = self.warning().is_some();
+        let advice = self.asked.answer().filter(|_| !warned).map_or_else(String::new, advised);
         let room = usize::from(area.width).saturating_sub(text::width(&title) + NOTE_FRAME);
-        let verdict = self.verdict().filter(|(says, _)| text::width(&advice) + text::width(says) <= room);
+        let verdict = self.verdict().filter(|(says, _)| !warned && text::width(&advice) + text::width(says) <= room);
         let (note, warns) = verdict.map_or((advice.clone(), false), |(says, warns)| (advice + &says, warns));
         let progress = self.asked.progress().map(|_| None);
         let rule = Panel { note: &note, warns, progress, ..Panel::new(&title) };

@@ -123,7 +123,7 @@ pub(super) struct FigureStore {
     /// How often the record of all tokens, by which advice is weighed, was published when they were asked for.
     records: u64,
     /// The tokens whose advice is to be asked for again; theirs stays until then.
-    weighed_anew: Vec<Address>,
+    pub(super) weighed_anew: Vec<Address>,
     pub(super) known: KnownFigures,
     task: Option<PendingResult<Batch>>,
     /// The figures to compute for every token, not only those on screen.

@@ -10,6 +10,7 @@ use query::question::{
     progress::Progress,
     request::Request as _,
     security::SecurityQuestion,
+    track_record,
 };
 use store::{Dataset, sample};
 
@@ -203,6 +204,23 @@ fn optional_columns_are_computed_for_the_rows_on_screen_and_for_all_when_the_ord
     let trend = exported.columns.iter().position(|column| column == "trend").expect("the trend is written");
     assert!(exported.columns.iter().any(|column| column == "recommendation"));
     assert!(exported.values().iter().any(|row| row[trend] == "uptrend"));
+}
+
+#[test]
+fn a_published_record_takes_no_computed_column_away() {
+    let (mut stage, mut view) = stage();
+    stage.act(&mut view, Action::MoreColumns);
+    settled(&stage, &mut view, 10, |view| view.figures.known.len() >= view.list.on_screen().count());
+    let known = view.figures.known.clone();
+    let has = |view: &TokensView, name: &str| known.keys().all(|token| view.figures.known[token].has(name));
+    assert!(!known.is_empty() && has(&view, "advice"));
+    let snapshot = stage.snapshot.clone().expect("data");
+    let step = |_, _| Ok(());
+    let (tokens, digest) = track_record::digest(&snapshot, "1d", &step).expect("candles");
+    snapshot.track_records.publish("1d", track_record::count(&snapshot, "1d", (&tokens, digest), None, &step));
+    view.refresh(&stage.context());
+    assert!(["advice", "trend", "securityScore"].iter().all(|name| has(&view, name)), "all stay while the advice is asked for again");
+    settled(&stage, &mut view, 10, |view| view.figures.weighed_anew.is_empty() && has(view, "advice"));
 }
 
 #[test]
