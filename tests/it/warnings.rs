@@ -12,6 +12,7 @@ use query::{
         progress::Progress,
         request::Request,
         security::{SecurityQuestion, WarningsOf},
+        token_names::TokenReader,
         yields::YieldQuestion,
     },
 };
@@ -60,7 +61,7 @@ fn comparisons_and_plans_say_it_of_the_tokens_that_they_name() {
     let warned: Vec<Address> = compared.answer.warnings.iter().map(|of| of.token_address).collect();
     assert_eq!(warned, [address(MOONPUP)]);
     let body = format!(r#"{{"tokens":{{"{UNI}":"1000000000000000000","{MOONPUP}":"1000000000000000000"}}}}"#);
-    let plan = YieldQuestion { explain: true, ..YieldQuestion::parse_body(body.as_bytes(), Default::default()).unwrap() };
+    let plan = YieldQuestion { explain: true, ..YieldQuestion::parse_body(body.as_bytes(), TokenReader::default()).unwrap() };
     let notes = deck.answer(&plan, &progress).unwrap().answer.notes.clone().unwrap();
     assert!(notes[0].starts_with("MOONPUP: Security: AVOID, score "), "{notes:?}");
     assert!(!notes.iter().any(|note| note.starts_with("UNI: ")), "{notes:?}");

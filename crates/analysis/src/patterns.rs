@@ -263,7 +263,11 @@ pub struct RawSignal {
 impl RawSignal {
     pub(crate) fn of_weight(weight: f64) -> Self {
         let direction = if weight > 0.0 { Some(Direction::Up) } else { None };
-        Self { action: TradeAction::of_sum(weight), direction: direction.or((weight < 0.0).then_some(Direction::Down)), weight: finite(weight) }
+        Self {
+            action: TradeAction::of_sum(weight),
+            direction: direction.or((weight < 0.0).then_some(Direction::Down)),
+            weight: finite(weight),
+        }
     }
 }
 

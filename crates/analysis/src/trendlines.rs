@@ -155,7 +155,8 @@ pub fn trendlines(candles: &Candles, period: usize, explain: bool) -> TrendlineA
     let verdict = trend::judge(&window, &logs);
     // What holds a peg goes nowhere, however straight its last tenth of a percent is.
     let pegged = peg(candles, &[]).is_some();
-    let (trend, confidence) = if pegged { (Trend::Sideways, trend::less_sure(1.0, window.len())) } else { (verdict.trend, verdict.confidence) };
+    let (trend, confidence) =
+        if pegged { (Trend::Sideways, trend::less_sure(1.0, window.len())) } else { (verdict.trend, verdict.confidence) };
     let builder = AnswerBuilder { window: &window, candles, explain };
     let mut lines = vec![builder.regression(significance.p)];
     if window.len() >= 3 {

@@ -241,13 +241,7 @@ impl Deck {
         Ok(Self::with_lanes(folder, options, Arc::new(quick), Arc::new(heavy), Arc::default()))
     }
 
-    fn with_lanes(
-        folder: &Path,
-        options: DeckOptions,
-        quick: Arc<Lane>,
-        heavy: Arc<Lane>,
-        counting: Arc<AtomicBool>,
-    ) -> Arc<Self> {
+    fn with_lanes(folder: &Path, options: DeckOptions, quick: Arc<Lane>, heavy: Arc<Lane>, counting: Arc<AtomicBool>) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
             this: this.clone(),
             memo: Cache::with_weighter(10_000, options.memo_bytes, AnswerWeighter),
@@ -287,7 +281,9 @@ impl Deck {
 
     /// Like `cached`, by generation and question key; without a request body, the key is the canonical request.
     pub fn cached_by_key<Q: Question>(&self, snapshot: &Snapshot, key: &str) -> Option<Arc<CachedAnswer<Q::Answer>>> {
-        self.memo.get(&MemoKeyRef(snapshot.generation, snapshot.track_records.version(), key)).and_then(|cached| cached.any().downcast().ok())
+        self.memo
+            .get(&MemoKeyRef(snapshot.generation, snapshot.track_records.version(), key))
+            .and_then(|cached| cached.any().downcast().ok())
     }
 
     /// Answers on the calling thread, from the cache if possible.

@@ -143,7 +143,10 @@ fn the_smallest_screen_names_the_token_offers_help_and_says_what_keys_do_in_whol
 #[test]
 fn conflicts_of_keys_are_said_whole_in_the_help() {
     let home = Home::new();
-    home.write("config/tokendeck/config.toml", "[api]\nlisten = '127.0.0.1:0'\n[deck]\nrecords = false\n[terminal.keys]\nexport = 'y'\nstar = 'r'\n");
+    home.write(
+        "config/tokendeck/config.toml",
+        "[api]\nlisten = '127.0.0.1:0'\n[deck]\nrecords = false\n[terminal.keys]\nexport = 'y'\nstar = 'r'\n",
+    );
     let terminal = home.open();
     terminal.keys("?");
     terminal.see("`y` is a key of `export` and of `copy_value`; it stays with `export`, give `copy_value`");

@@ -98,9 +98,8 @@ pub(super) fn contribution(series: &CandleSeries, find: &FoundPattern) -> f64 {
     let weight = match status(series, find) {
         Status::Confirmed => 1.0,
         Status::Forming if find.name.points_one_way() => 0.5,
-        // Its direction is a guess until it breaks out.
-        Status::Forming => 0.0,
-        Status::Reached | Status::Failed => 0.0,
+        // The direction of any other that forms is a guess until it breaks out.
+        Status::Forming | Status::Reached | Status::Failed => 0.0,
     };
     let direction = if find.up { 1.0 } else { -1.0 };
     direction * find.confidence * weight * decay

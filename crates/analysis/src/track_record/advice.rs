@@ -184,13 +184,7 @@ mod tests {
                 "double top met its target in 60.0 % of 100, any entry in 50.0 %",
             ),
             // What points the other way makes no word of its own.
-            (
-                vec![(BullFlag, 0.7, Confirmed), (DoubleTop, -0.3, Confirmed)],
-                None,
-                AdviceWord::Watch,
-                Because::NoRecord,
-                "no record yet",
-            ),
+            (vec![(BullFlag, 0.7, Confirmed), (DoubleTop, -0.3, Confirmed)], None, AdviceWord::Watch, Because::NoRecord, "no record yet"),
             (vec![flag, (DoubleTop, -0.75, Confirmed)], proven(), AdviceWord::Hold, Because::Disagreement, "signals disagree"),
             (vec![(BullFlag, 0.1, Forming)], proven(), AdviceWord::Hold, Because::Faint, "bull flag is still forming"),
             (vec![(BullFlag, 0.1, Confirmed)], proven(), AdviceWord::Hold, Because::Faint, "bull flag is of low confidence, 0.10"),

@@ -26,7 +26,7 @@ pub(super) const SHORT: &[(&str, &str, &str)] = &[
     ("posts", "query", "Words of the title, or a token's address."),
     ("tokens", "query", "A symbol, name or address, or a part of one."),
     ("patterns", "explain", "With evidence; `record`: what became of earlier ones too."),
-    ("patterns", "include", "`all`: those of the past too."),
+    ("patterns", "include", "`all`: past ones too."),
     ("rehearse_alert", "days", "The last days."),
     ("rehearse_alert", "token_address", "Else every token."),
     ("rehearse_alert", "condition", "As `where` of `tokens`: `price>20`, `pattern:bull_flag`."),
@@ -34,7 +34,7 @@ pub(super) const SHORT: &[(&str, &str, &str)] = &[
     ("table", "by", "A column: one row for each of its values, with `agg`."),
     ("table", "columns", "By commas; else all."),
     ("table", "sort", "Columns by commas; `-` falls."),
-    ("track_record", "scope", "This token's, or that of all tokens."),
+    ("track_record", "scope", "This token, or all."),
     ("trendline", "period", "Candles to look at."),
     ("yield", "settings", ""),
     ("yield", "tokens", "By symbol or address the amount in smallest units."),
@@ -103,8 +103,8 @@ const DESCRIPTIONS: &[(&str, &str)] = &[
     (
         "patterns",
         "The chart patterns that ONE token's price shows now (flags, triangles, double tops, head and shoulders, …), how complete each is, the \
-         move it projects, and `recommendedAction`, which is no stronger than the record of such patterns and never advises to buy what \
-         `security` warns of; with `explain` also why. `include=all` adds the patterns of the past. Choose it for \"is there a bull flag?\" or \
+         move it projects, and `recommendedAction`, no stronger than the record of such patterns allows, and no buy where `security` warns; \
+         with `explain` also why. Choose it for \"is there a bull flag?\" or \
          \"buy or sell by the chart?\". Only up or down: `trendline`. How often such patterns were right before: `track_record`.",
     ),
     (

@@ -16,7 +16,19 @@ use query::{
 
 /// The tools whose answers could be followed without a look at security.
 const PRICED: &[&str] = &[
-    "token", "token_batch", "candles", "candle_batch", "trendline", "patterns", "indicators", "track_record", "dexes", "dex", "pools", "compare", "yield",
+    "token",
+    "token_batch",
+    "candles",
+    "candle_batch",
+    "trendline",
+    "patterns",
+    "indicators",
+    "track_record",
+    "dexes",
+    "dex",
+    "pools",
+    "compare",
+    "yield",
 ];
 
 /// Most tokens of one call that are looked at.
@@ -30,8 +42,11 @@ pub(super) async fn before(api: &Api, tool: &Tool, arguments: &JsonObject, snaps
     let current = deck.snapshot().ok().filter(|current| current.generation == snapshot.generation)?;
     let warnings: Result<Vec<SecurityWarning>> = deck.find(&current, WarningsOf(asked), || {}).await;
     let name = |token: &Address| current.dataset.token(token).and_then(|token| token.row.symbol.clone()).unwrap_or_else(|| token.short());
-    let told: Vec<String> =
-        warnings.ok()?.iter().map(|of| format!("Warning about {}. {} Say this before anything else.", name(&of.token_address), of.warning)).collect();
+    let told: Vec<String> = warnings
+        .ok()?
+        .iter()
+        .map(|of| format!("Warning about {}. {} Say this before anything else.", name(&of.token_address), of.warning))
+        .collect();
     (!told.is_empty()).then(|| told.join(" "))
 }
 

@@ -38,7 +38,9 @@ impl Deck {
     /// Returns whether one came, so that the same question has another answer.
     pub fn wait_for_kept_records(&self) -> bool {
         let Ok(snapshot) = self.snapshot() else { return false };
-        while self.counting.load(Ordering::Acquire) && snapshot.track_records.due().is_some_and(|due| snapshot.track_records.want(due).progress.1 == 0) {
+        while self.counting.load(Ordering::Acquire)
+            && snapshot.track_records.due().is_some_and(|due| snapshot.track_records.want(due).progress.1 == 0)
+        {
             std::thread::sleep(LOOK);
         }
         snapshot.track_records.version() > 0

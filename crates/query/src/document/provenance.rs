@@ -95,7 +95,11 @@ impl Provenance {
             changes.push("made with other settings ([analysis] in config.toml, exchanges.toml)".to_owned());
         }
         if self.record != now.record {
-            let then = if self.record.is_some() { "made with another record of all tokens" } else { "made before the record of all tokens was counted" };
+            let then = if self.record.is_some() {
+                "made with another record of all tokens"
+            } else {
+                "made before the record of all tokens was counted"
+            };
             changes.push(then.to_owned());
         }
         for table in &self.tables {

@@ -45,9 +45,12 @@ pub(super) fn ask(deck: &Deck, snapshot: &Snapshot, analysis: Analysis, address:
             let question = TrendlineQuestion { contract_address, period: PERIOD_DEFAULT, timeframe: None, explain };
             ending(deck, snapshot, &question, progress)
         }
-        Analysis::Patterns => {
-            ending(deck, snapshot, &PatternsQuestion { contract_address, timeframe: "1d", explain: Explain::Plain, include: "all" }, progress)
-        }
+        Analysis::Patterns => ending(
+            deck,
+            snapshot,
+            &PatternsQuestion { contract_address, timeframe: "1d", explain: Explain::Plain, include: "all" },
+            progress,
+        ),
         Analysis::Security => ending(deck, snapshot, &SecurityQuestion { contract_address, explain: true }, progress),
         Analysis::Dex => {
             let empty = snapshot.dataset.pools_of(&address).next().is_none();

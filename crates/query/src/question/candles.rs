@@ -13,9 +13,9 @@ use super::{
     request::request,
     snapshot::Snapshot,
     tabular::{Tabled, Tabular},
-    timeframes::{FROM, TIMEFRAME, frame_of, TO, candles_of, interval},
+    timeframes::{FROM, TIMEFRAME, TO, candles_of, frame_of, interval},
 };
-use analysis::{market::Lag};
+use analysis::market::Lag;
 use model::{address::Address, candles::Interval, error::Result, time::Time};
 
 request! {

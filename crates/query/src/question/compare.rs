@@ -223,7 +223,7 @@ impl Question for CompareQuestion {
             correlations: correlations.collect(),
             rows: side.times.iter().enumerate().map(row).collect(),
             beta_missing: base_is_steady.then(|| no_beta(&tokens[base])),
-            warnings: WarningsOf(addresses.to_vec()).find(snapshot, progress)?,
+            warnings: WarningsOf(addresses.clone()).find(snapshot, progress)?,
             tokens,
         })
     }

@@ -400,10 +400,8 @@ pub(super) mod tests {
             detail: None,
         };
         let (old, fresh) = (pattern(PatternName::DoubleTop, 0.9, 50), pattern(PatternName::Rectangle, 0.5, 95));
-        let answer = |patterns: &[&Pattern]| PatternsAnswer {
-            patterns: patterns.iter().copied().cloned().collect(),
-            ..PatternsAnswer::empty()
-        };
+        let answer =
+            |patterns: &[&Pattern]| PatternsAnswer { patterns: patterns.iter().copied().cloned().collect(), ..PatternsAnswer::empty() };
         assert_eq!(answer(&[&fresh, &old]).best(), Some(&fresh));
         assert_eq!(answer(&[&old]).best(), Some(&old));
         assert_eq!(answer(&[]).best(), None);

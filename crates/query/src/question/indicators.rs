@@ -17,10 +17,7 @@ use super::{
     tabular::{Tabled, Tabular},
     timeframes::{FROM, TIMEFRAME, TO, candles_of, frame_of},
 };
-use analysis::{
-    frames::{CandleVec},
-    indicators::Indicator,
-};
+use analysis::{frames::CandleVec, indicators::Indicator};
 use model::{
     address::Address,
     error::{Code, Problem, Result},

@@ -30,11 +30,7 @@ use analysis::{
         returns::{ReturnRecord, SignalReturn, after_trends, trend_records},
     },
 };
-use model::{
-    address::Address,
-    error::Result,
-    time::Time,
-};
+use model::{address::Address, error::Result, time::Time};
 
 request! {
     TrackRecordQuestion at "/technical/{contractAddress}/track-record" {
@@ -127,8 +123,7 @@ impl Question for TrackRecordQuestion {
 impl Question for WholeRecordQuestion {
     type Answer = TrackRecord;
     const NAME: &'static str = "track_record_of_all";
-    const SUMMARY: &'static str =
-        "Outcomes of the chart patterns of all tokens, and price moves after trend words and ranks of growth. Counted in the background: \
+    const SUMMARY: &'static str = "Outcomes of the chart patterns of all tokens, and price moves after trend words and ranks of growth. Counted in the background: \
          `complete` says whether it is whole.";
     const NEEDS: &'static [&'static str] = &["candles"];
 
@@ -147,9 +142,9 @@ impl Question for WholeRecordQuestion {
             progress.note_partial();
         }
         let (done, total) = whole.as_ref().map_or(counted.progress, |whole| (whole.tokens, whole.tokens));
-        let (patterns, trends, growth, as_of) = whole.as_ref().map_or_else(Default::default, |whole| {
-            (whole.patterns.to_vec(), whole.trends.clone(), whole.growth.clone(), whole.as_of)
-        });
+        let (patterns, trends, growth, as_of) = whole
+            .as_ref()
+            .map_or_else(Default::default, |whole| (whole.patterns.to_vec(), whole.trends.clone(), whole.growth.clone(), whole.as_of));
         let (complete, timeframe) = (whole.is_some(), self.timeframe);
         Ok(TrackRecord { contract_address: None, timeframe, scope: "all", as_of, complete, done, total, patterns, trends, growth })
     }

@@ -361,7 +361,7 @@ mod tests {
 
     #[test]
     fn few_tokens_are_no_measure_of_what_is_rare() {
-        let strength = |tokens: usize| {
+        let strength = |tokens: u64| {
             let classifier = learned(&examples(15, tokens, SCAMS)).expect("there is a difference");
             classifier.judge(&code(5_000, SCAMS)).expect("a code").strength
         };

@@ -16,7 +16,7 @@ const JSON_LINES: usize = 100_000;
 #[derive(Debug)]
 enum State {
     Waiting(String),
-    Read(ReportText),
+    Read(Box<ReportText>),
     Failed(Problem),
 }
 
@@ -43,7 +43,7 @@ impl ReportPane {
 
     pub(super) fn new(report: Result<ReportText, Problem>) -> Self {
         Self::of(match report {
-            Ok(report) => State::Read(report),
+            Ok(report) => State::Read(Box::new(report)),
             Err(problem) => State::Failed(problem),
         })
     }

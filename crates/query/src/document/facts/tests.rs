@@ -91,7 +91,8 @@ fn the_record_and_the_list_are_told_apart() {
 #[test]
 fn a_fall_by_more_than_the_price_is_not_called_measured() {
     let told = |by_log: bool| {
-        let part = json!({"patterns": [{"direction": "down", "breakoutPrice": 0.000_010_73, "height": 0.000_075_7, "targetByLog": by_log}]});
+        let part =
+            json!({"patterns": [{"direction": "down", "breakoutPrice": 0.000_010_73, "height": 0.000_075_7, "targetByLog": by_log}]});
         let section = levels::trade_card(&part, 0, None, Some("stale: so"));
         format!("{:?}", section.blocks)
     };

@@ -93,8 +93,7 @@ fn add_of_candles(
     let by_patterns = named(fields).any(|(_, source)| matches!(source, FigureSource::Patterns(_)));
     let by_days = named(fields).any(|(_, source)| matches!(source, FigureSource::Days(_)));
     let frame = if by_patterns || by_days { frames::frame(series, Interval::DAY) } else { None };
-    let mut patterns =
-        frame.as_ref().filter(|_| by_patterns).map(|frame| patterns_to_advise(&frame.as_candles(), &coins.coins(), false));
+    let mut patterns = frame.as_ref().filter(|_| by_patterns).map(|frame| patterns_to_advise(&frame.as_candles(), &coins.coins(), false));
     if let Some(answer) = patterns.as_mut().filter(|_| fields.iter().any(|field| is_weighed(field))) {
         advise(answer)?;
     }

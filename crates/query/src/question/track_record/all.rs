@@ -38,7 +38,9 @@ pub(super) fn digest_of(candles: &CandleVec) -> [u8; 32] {
     let mut hash = Sha256::new();
     candles.timestamp.iter().for_each(|time| hash.update(time.to_le_bytes()));
     for column in [&candles.open, &candles.high, &candles.low, &candles.close, &candles.volume] {
-        column.iter().for_each(|value| hash.update(value.to_bits().to_le_bytes()));
+        for value in column {
+            hash.update(value.to_bits().to_le_bytes());
+        }
     }
     hash.finalize().into()
 }
@@ -129,7 +131,6 @@ fn growth(snapshot: &Snapshot, step: Step<'_>) -> Result<Vec<ReturnRecord>> {
             counted.push((counts, candles(snapshot, &token.token_address, "1d")));
         }
     }
-    let held: Vec<RankedToken> =
-        counted.iter().map(|(counts, days)| RankedToken { counts: *counts, days: days.as_candles() }).collect();
+    let held: Vec<RankedToken> = counted.iter().map(|(counts, days)| RankedToken { counts: *counts, days: days.as_candles() }).collect();
     Ok(growth_records(&after_growth(&held)))
 }
