@@ -1,6 +1,6 @@
 //! What a language model reads of the tools: enough to choose by, without the words of HTTP, and little to read.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, path::Path};
 
 use serde_json::{Value, json};
 
@@ -97,4 +97,24 @@ fn an_answer_says_how_old_it_is_and_how_to_go_on() {
     assert!(note.contains(", as known 2026-06-01 23:59: "), "{note}");
     let gone = call("tokens", json!({ "generation": 99 }));
     assert_eq!((gone.is_error, &gone.structured_content.unwrap()["code"]), (Some(true), &json!("generation_gone")));
+}
+
+#[test]
+fn a_warning_of_security_stands_before_an_answer_about_prices() {
+    let front_ends = FrontEnds::over(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/datasets")), "");
+    let client = Client::over_http(&front_ends);
+    let wallet = json!({ "tokens": { "MOONPUP": "1000000000000000000" } });
+    for (tool, given, warns) in [
+        ("candles", json!({ "token_address": "MOONPUP", "limit": 1 }), true),
+        ("patterns", json!({ "contractAddress": "MOONPUP" }), true),
+        ("compare", json!({ "addresses": "UNI,MOONPUP" }), true),
+        ("yield", wallet, true),
+        ("candles", json!({ "token_address": "UNI", "limit": 1 }), false),
+        ("security", json!({ "contractAddress": "MOONPUP" }), false),
+    ] {
+        let result = client.call(tool, given.as_object().unwrap().clone()).unwrap();
+        let first = &result.content[0].as_text().unwrap().text;
+        assert_eq!(first.starts_with("Warning about MOONPUP. Security: AVOID, score "), warns, "{tool} {given}: {first}");
+        assert!(!warns || result.structured_content.is_some(), "{tool}");
+    }
 }
