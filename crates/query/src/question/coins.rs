@@ -36,12 +36,18 @@ impl<'a> Coins<'a> {
         Ok(Self(coins.into_iter().map(candles).collect()))
     }
 
-    /// As `of`, and the tokens of the same symbol that stand before it: of one coin on several chains the first is the coin.
+    /// As `of`, and the tokens of the same symbol that are larger, or as large and stand before it: of one coin on several chains the one with the
+    /// largest market cap is the coin.
     pub(super) fn and_namesakes_of(snapshot: &'a Snapshot, token: &Address) -> Result<Self> {
         let mut coins = Self::of(snapshot, token)?;
         let (tokens, place) = (&snapshot.market.tokens, snapshot.dataset.token_position(token));
         let symbol = place.and_then(|place| tokens.get(place)?.symbol.as_deref()).unwrap_or_default().trim().to_lowercase();
-        let before = |other: &(usize, &TokenSummary)| Some(other.0) < place && other.1.last_candle.is_some() && !symbol.is_empty();
+        let size = |token: &TokenSummary| token.market_cap.unwrap_or_default();
+        let own = place.and_then(|place| tokens.get(place)).map_or(0.0, size);
+        let before = |other: &(usize, &TokenSummary)| {
+            let is_first = size(other.1).total_cmp(&own).reverse().then(Some(other.0).cmp(&place)).is_lt();
+            is_first && other.1.last_candle.is_some() && !symbol.is_empty()
+        };
         let namesakes: Vec<_> = snapshot.symbols.of(tokens, &symbol).into_iter().filter(before).take(COINS_MOST).collect();
         let _held = snapshot.dataset.require(namesakes.iter().map(|(_, coin)| FetchKey::Chart(coin.token_address)))?;
         coins.0.extend(namesakes.into_iter().map(|(_, coin)| (coin, snapshot.dataset.candles().of(&coin.token_address))));

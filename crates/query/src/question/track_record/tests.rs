@@ -178,6 +178,18 @@ fn one_price_counts_once_however_many_tokens_have_it() {
 }
 
 #[test]
+fn a_coin_on_two_chains_has_the_chart_of_the_larger_one() {
+    let one = planted(6, 0);
+    let closes = [one.iter().map(|close| 1.001 * close).collect(), one];
+    let more = [("tokens", "token_address,symbol,name,chain,market_cap\n0x1,ETH,A,base,5\n0x2,ETH,B,eth,500")];
+    let snapshot = market_with("", &closes, &more);
+    let counts = [1, 2].map(|token| patterns(&snapshot, token, "").patterns.len());
+    assert!(counts[0] == 0 && counts[1] > 0, "{counts:?}");
+    let follows = patterns(&snapshot, 1, "explain=true").peg.and_then(|peg| peg.coin).map(|coin| coin.contract_address);
+    assert_eq!(follows, Some(store::sample::address("0x2")));
+}
+
+#[test]
 fn an_answer_is_tagged_by_the_record_that_it_was_weighed_by() {
     let closes = [planted(4, 0)];
     let snapshot = market("0x1,A,A,eth", &closes);
