@@ -53,4 +53,13 @@ fn a_published_record_fires_nothing_and_what_the_data_change_does() {
     assert_eq!((forming.holds, forming.fired), (0, 0), "before its breakout there is nothing to buy");
     let again = look(&whole);
     assert_eq!((again.holds, again.fired), (1, 1), "the data changed");
+    // After a restart on other data nobody but the alert asks for the record.
+    jobs.stop();
+    write_candles(data.path(), &whole[..whole.len() - 4]);
+    let deck = Deck::new(data.path(), DeckOptions { workers: 1, counts_records: true, ..DeckOptions::default() }).unwrap();
+    deck.load().unwrap();
+    let jobs = Jobs::open(state.path(), Arc::clone(&deck), JobOptions::default()).unwrap();
+    let alert = || jobs.alerts(9, FIRED_ID_MAX).unwrap().alerts.into_iter().find(|alert| alert.alert_id == id).unwrap();
+    let checked = wait_for("it is looked at", || Some(alert()).filter(|alert| alert.holds == 0));
+    assert_eq!(checked.fired, 1);
 }

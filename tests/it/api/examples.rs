@@ -137,5 +137,6 @@ fn the_examples_in_the_document_are_answers_of_the_demo_data() {
         std::fs::write(&file, &today).expect("written");
     }
     let written = std::fs::read_to_string(&file).unwrap_or_default();
-    assert!(written == today, "{} is not what the demo data answer: run the tests with TOKENDECK_BLESS=1", file.display());
+    let differing = written.lines().zip(today.lines()).find(|(written, today)| written != today);
+    assert!(written == today, "{} is not what the demo data answer: run the tests with TOKENDECK_BLESS=1: {differing:?}", file.display());
 }

@@ -4,7 +4,10 @@
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
-    sync::{Arc, Weak, atomic::Ordering},
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -23,11 +26,11 @@ const LOOK: Duration = Duration::from_millis(5);
 
 impl Deck {
     /// Starts to count a record that answers of this generation want, unless one is being counted.
-    pub(super) fn count_wanted(&self) {
+    pub(crate) fn count_wanted(&self) {
         let is_due = || self.snapshot().is_ok_and(|newest| newest.track_records.due().is_some());
         if self.options.counts_records && is_due() && !self.counting.swap(true, Ordering::AcqRel) {
-            let deck = self.this.clone();
-            let spawned = std::thread::Builder::new().name("records".into()).spawn(move || count_all(&deck));
+            let (deck, counting) = (self.this.clone(), Arc::clone(&self.counting));
+            let spawned = std::thread::Builder::new().name("records".into()).spawn(move || count_all(&deck, &counting));
             if spawned.is_err() {
                 self.counting.store(false, Ordering::Release);
             }
@@ -51,29 +54,38 @@ impl Deck {
     }
 }
 
+/// Frees the place of the thread that counts, which decks as of a time share, however it ends.
+struct Place<'a>(&'a AtomicBool);
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
+
 /// Counts until nothing is wanted, or the deck is gone.
-fn count_all(deck: &Weak<Deck>) {
+fn count_all(deck: &Weak<Deck>, counting: &AtomicBool) {
+    let is_due = || deck.upgrade().and_then(|deck| deck.snapshot().ok()).is_some_and(|newest| newest.track_records.due().is_some());
     loop {
-        let newest = deck.upgrade().and_then(|deck| Some((deck.snapshot().ok()?, deck.options.cache.folder.clone())));
-        let Some((snapshot, cache)) = newest else { return };
-        while let Some(timeframe) = snapshot.track_records.due() {
-            let attempt = AssertUnwindSafe(|| one(deck, &snapshot, timeframe, cache.as_deref()));
-            let defect = |_| Err(Problem::new(Code::Defect, "Counting the record of all tokens met a defect of the program."));
-            let counted = catch_unwind(attempt).unwrap_or_else(defect);
-            let Some(deck) = deck.upgrade() else { return };
-            if !deck.is_newest(&snapshot) {
-                break;
-            }
-            snapshot.track_records.publish(timeframe, counted);
-            deck.notify(DeckEvent::RecordCounted(timeframe));
-        }
-        let Some(deck) = deck.upgrade() else { return };
-        deck.counting.store(false, Ordering::Release);
+        count_newest(deck, &Place(counting));
         // What was asked for since the last look found this thread counting.
-        let still_due = deck.snapshot().is_ok_and(|newest| newest.track_records.due().is_some());
-        if !still_due || deck.counting.swap(true, Ordering::AcqRel) {
+        if !is_due() || counting.swap(true, Ordering::AcqRel) {
             return;
         }
+    }
+}
+
+/// Counts what is wanted of the newest generation, until another one is.
+fn count_newest(deck: &Weak<Deck>, _: &Place<'_>) {
+    let newest = deck.upgrade().and_then(|deck| Some((deck.snapshot().ok()?, deck.options.cache.folder.clone())));
+    let Some((snapshot, cache)) = newest else { return };
+    while let Some(timeframe) = snapshot.track_records.due() {
+        let attempt = AssertUnwindSafe(|| one(deck, &snapshot, timeframe, cache.as_deref()));
+        let defect = |_| Err(Problem::new(Code::Defect, "The record of all tokens could not be counted: a defect of the program."));
+        let counted = catch_unwind(attempt).unwrap_or_else(defect);
+        let Some(deck) = deck.upgrade().filter(|deck| deck.is_newest(&snapshot)) else { return };
+        snapshot.track_records.publish(timeframe, counted);
+        deck.notify(DeckEvent::RecordCounted(timeframe));
     }
 }
 

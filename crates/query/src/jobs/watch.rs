@@ -157,6 +157,7 @@ fn check(shared: &Shared, snapshot: &Snapshot, watched: &StoredAlert, fires: Fir
     let weighed = condition::is_weighed(&watched.condition, snapshot);
     let counted = if weighed { snapshot.track_records.want("1d") } else { RecordCount::default() };
     if weighed && counted.record.is_none() && counted.problem.is_none() && shared.deck.options().counts_records {
+        shared.deck.count_wanted();
         return Ok(false);
     }
     let is_first = weighed && watched.digest.is_empty();
