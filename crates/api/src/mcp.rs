@@ -193,7 +193,7 @@ impl ServerHandler for Tools {
                     let (reply, snapshot) = answer_inside(&self.api, request.method, &request.target, &request.body).await;
                     if reply.status().is_success() {
                         let mut result = tool_result(reply, snapshot.as_deref(), request.budget, &tool.narrowing());
-                        let warning = warning::before(&self.api, tool, &arguments, snapshot.as_deref()).await;
+                        let warning = warning::before(&self.api, tool, &arguments, snapshot.as_ref()).await;
                         result.content.splice(0..0, warning.map(ContentBlock::text));
                         result
                     } else {

@@ -107,6 +107,7 @@ fn a_warning_of_security_stands_before_an_answer_about_prices() {
     for (tool, given, warns) in [
         ("candles", json!({ "token_address": "MOONPUP", "limit": 1 }), true),
         ("patterns", json!({ "contractAddress": "MOONPUP" }), true),
+        ("patterns", json!({ "contractAddress": "MOONPUP", "as_of": "2026-11-01" }), true),
         ("compare", json!({ "addresses": "UNI,MOONPUP" }), true),
         ("yield", wallet, true),
         ("candles", json!({ "token_address": "UNI", "limit": 1 }), false),

@@ -1,17 +1,16 @@
 //! The warnings of security that go with an answer about the price or the trade of tokens. They stand first in a tool's answer.
 
+use std::sync::Arc;
+
 use rmcp::model::JsonObject;
 use serde_json::Value;
 
 use super::{Api, tools::Tool};
 use model::{address::Address, error::Result};
-use query::{
-    deck::Deck,
-    question::{
-        parameter::{ParameterKind, TokenReader},
-        security::{SecurityWarning, WarningsOf},
-        snapshot::Snapshot,
-    },
+use query::question::{
+    parameter::{ParameterKind, TokenReader},
+    security::{SecurityWarning, WarningsOf},
+    snapshot::Snapshot,
 };
 
 /// The tools whose answers could be followed without a look at security.
@@ -35,13 +34,15 @@ const PRICED: &[&str] = &[
 const TOKENS_MAX: usize = 20;
 
 /// What stands before the answer to the call: a sentence for each token that is warned of.
-pub(super) async fn before(api: &Api, tool: &Tool, arguments: &JsonObject, snapshot: Option<&Snapshot>) -> Option<String> {
-    let asked = if PRICED.contains(&tool.name()) { tokens(&api.deck, tool, arguments) } else { Vec::new() };
-    let snapshot = snapshot.filter(|_| !asked.is_empty())?;
-    let deck = api.deck.clone();
-    let current = deck.snapshot().ok().filter(|current| current.generation == snapshot.generation)?;
-    let warnings: Result<Vec<SecurityWarning>> = deck.find(&current, WarningsOf(asked), || {}).await;
-    let name = |token: &Address| current.dataset.token(token).and_then(|token| token.row.symbol.clone()).unwrap_or_else(|| token.short());
+pub(super) async fn before(api: &Api, tool: &Tool, arguments: &JsonObject, snapshot: Option<&Arc<Snapshot>>) -> Option<String> {
+    let snapshot = snapshot.filter(|_| PRICED.contains(&tool.name()))?;
+    let asked = tokens(snapshot, tool, arguments);
+    if asked.is_empty() {
+        return None;
+    }
+    // Of the data that the answer is from, which may be those of an earlier day.
+    let warnings: Result<Vec<SecurityWarning>> = api.deck.find(snapshot, WarningsOf(asked), || {}).await;
+    let name = |token: &Address| snapshot.dataset.token(token).and_then(|token| token.row.symbol.clone()).unwrap_or_else(|| token.short());
     let told: Vec<String> = warnings
         .ok()?
         .iter()
@@ -51,7 +52,7 @@ pub(super) async fn before(api: &Api, tool: &Tool, arguments: &JsonObject, snaps
 }
 
 /// The tokens that the call names.
-fn tokens(deck: &Deck, tool: &Tool, arguments: &JsonObject) -> Vec<Address> {
+fn tokens(snapshot: &Snapshot, tool: &Tool, arguments: &JsonObject) -> Vec<Address> {
     let names = arguments.iter().flat_map(|(name, value)| match (tool.kind(name), value) {
         (Some(ParameterKind::Address), Value::String(text)) => vec![text.as_str()],
         (Some(ParameterKind::Addresses { .. }), Value::String(text)) => text.split(',').collect(),
@@ -60,6 +61,6 @@ fn tokens(deck: &Deck, tool: &Tool, arguments: &JsonObject) -> Vec<Address> {
         (None, Value::Object(wallet)) if name == "tokens" => wallet.keys().map(String::as_str).collect(),
         _ => Vec::new(),
     });
-    let reader = TokenReader::of(deck);
+    let reader = TokenReader::of(snapshot);
     names.take(TOKENS_MAX).filter_map(|name| reader.read(name.trim()).ok().flatten()).collect()
 }
