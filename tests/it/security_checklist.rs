@@ -137,7 +137,7 @@ fn every_group_has_checks_and_every_check_a_group() {
         *groups.entry(code.group()).or_default() += 1;
     }
     assert_eq!(groups.keys().copied().collect::<Vec<_>>(), Group::ALL);
-    assert_eq!(groups.values().sum::<usize>(), 43);
+    assert_eq!(groups.values().sum::<usize>(), 52);
 }
 
 #[test]
@@ -259,7 +259,7 @@ fn the_forty_largest_tokens_of_the_demo_show_every_view_alive() {
         ];
         assert!(rows.iter().all(|(_, rows)| *rows > 0), "{symbol}: {rows:?}");
         let answer = ask(&demo, address);
-        assert!(answer.explanation.as_ref().is_some_and(|explanation| explanation.checked > 0.6), "{symbol}: {:?}", answer.explanation);
+        assert!(answer.explanation.as_ref().is_some_and(|explanation| explanation.checked > 0.5), "{symbol}: {:?}", answer.explanation);
         let parts = &answer.anomaly_detection;
         assert!([&parts.code_patterns, &parts.transaction_patterns, &parts.holder_distribution].iter().all(|part| part.score.is_some()));
         assert_ne!(word(&answer), "AVOID", "{symbol}: {}", answer.recommendation);
@@ -292,7 +292,7 @@ fn get_shows_the_checklist_as_a_table() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let line = text.lines().find(|line| line.starts_with("SELL_BLOCKED")).unwrap_or_else(|| panic!("a line for each check in\n{text}"));
     assert!(line.contains("can_i_sell") && line.contains("found") && line.contains("0.95"), "{line}");
-    assert_eq!(AnomalyCode::ALL.iter().filter(|code| text.lines().any(|line| line.starts_with(code.word()))).count(), 43);
+    assert_eq!(AnomalyCode::ALL.iter().filter(|code| text.lines().any(|line| line.starts_with(code.word()))).count(), 52);
 }
 
 #[test]

@@ -138,7 +138,7 @@ fn a_scam_in_another_guise_is_listed_and_an_honest_token_is_not() {
     assert_eq!(found.similar_scams.len(), 1, "{:?}", found.explanation.and_then(|explanation| explanation.token_similarity));
     assert!(found.similar_scams[0].similarity < 1.0);
     let accused: Vec<_> = others.iter().filter(|(token, _)| !ask(&deck, *token).unwrap().similar_scams.is_empty()).collect();
-    assert!(accused.len() <= 2 && accused.iter().all(|(_, is_honest)| !is_honest), "{accused:?} of {}", others.len());
+    assert!(accused.len() * 20 <= others.len() && accused.iter().all(|(_, is_honest)| !is_honest), "{accused:?} of {}", others.len());
 }
 
 #[test]

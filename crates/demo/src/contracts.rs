@@ -3,7 +3,7 @@
 //! data, in `contracts.json`.
 //!
 //! Storage slots, in Solidity's layout: 0 balances, 1 allowances, 2 supply, 3 owner, 4 fee, 5 listed holders, 6 paused, 7 pair, 8 gate,
-//! 9 earlier owner, 10 operator, 11 open, 12 buying stopped.
+//! 9 earlier owner, 10 operator, 11 open, 12 buying stopped, 13 time of construction, 14 block of receipt, 15 rates, 16 largest sale.
 
 use std::sync::LazyLock;
 

@@ -9,7 +9,7 @@ use super::address::Address;
 pub type Word = [u8; 32];
 
 /// The block that a state was read at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BlockHead {
     pub number: u64,
     /// Seconds since 1970.
@@ -17,6 +17,11 @@ pub struct BlockHead {
     pub hash: Word,
     /// Of a unit of gas, in the smallest unit of the chain's coin.
     pub base_fee: u64,
+    /// Hash of the block before; zero where it is not known, as the two that follow.
+    pub parent_hash: Word,
+    /// Who made it.
+    pub coinbase: Address,
+    pub gas_limit: u64,
 }
 
 /// An account at that block. One without code is a person or nobody.

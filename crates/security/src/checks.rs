@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{
     Anomaly, AnomalyCode, Evidence, Part,
     check_log::{CheckLog, NeededInput},
-    code::{CodeReport, DeployedBy, Opening, SaleState},
+    code::{CodeReport, DeployedBy, Opening, SaleState, TrialsDone},
     codes::Group,
     transactions::percent,
 };
@@ -106,6 +106,27 @@ const READ: &[AnomalyCode] =
 /// Anomaly codes that the trading trial alone shows, before any power is tried.
 const TRADED: &[AnomalyCode] = &[AnomalyCode::SellBlocked, AnomalyCode::SellTax];
 
+/// Anomaly codes that further trades show: what each needs to have gone through is in `untried`.
+const BY_TRIALS: &[AnomalyCode] =
+    &[AnomalyCode::SimulatorAware, AnomalyCode::ClosesLater, AnomalyCode::Cooldown, AnomalyCode::Limit, AnomalyCode::BuyTax];
+
+/// Why the trades that were made do not show what the check asks; `None` if they do.
+fn untried(report: &CodeReport, code: AnomalyCode) -> Option<String> {
+    let Some(TrialsDone { bought, sold, finished }) = report.trials else { return Some("no trade was made".to_owned()) };
+    match code {
+        _ if !finished => Some("some trades were cut off for their length".to_owned()),
+        AnomalyCode::ClosesLater | AnomalyCode::Cooldown | AnomalyCode::Limit if !sold => {
+            Some("no sale went through to begin with".to_owned())
+        }
+        AnomalyCode::BuyTax if !bought => Some("no purchase went through".to_owned()),
+        _ => match &report.sale {
+            SaleState::Depends(why) => Some(why.clone()),
+            SaleState::Unknown => Some("it is not known whether it sells".to_owned()),
+            SaleState::Stands => None,
+        },
+    }
+}
+
 /// Records the results of execution for the checks that found nothing: evidence where it ran, a gap where it could not.
 pub fn executed(report: &CodeReport, log: &mut CheckLog) {
     let unsaid = if report.traded { "executing it did not show how a sale goes" } else { "the contract could not be executed" };
@@ -120,6 +141,11 @@ pub fn executed(report: &CodeReport, log: &mut CheckLog) {
     for (code, proof) in &report.proofs {
         for proof in proof {
             log.prove(*code, proof.clone());
+        }
+    }
+    for code in BY_TRIALS.iter().filter(|code| report.anomalies.iter().all(|found| found.code != **code)) {
+        if let Some(why) = untried(report, *code) {
+            log.unsure(*code, format!("contracts: {why}"));
         }
     }
     let functions = report.selectors.len();
@@ -177,6 +203,28 @@ pub fn executed(report: &CodeReport, log: &mut CheckLog) {
 mod tests {
     use super::*;
     use crate::Taxes;
+
+    #[test]
+    fn a_trade_that_was_not_made_shows_nothing_and_one_that_was_made_does() {
+        let done = |bought, sold, finished| Some(TrialsDone { bought, sold, finished });
+        let depends = SaleState::Depends("it depends on slot 8".to_owned());
+        // What the trades got to, whether the sale stands; of each of BY_TRIALS whether it passed.
+        let cases = [
+            (done(true, true, true), SaleState::Stands, [true; 5]),
+            (done(true, false, true), SaleState::Stands, [true, false, false, false, true]),
+            (done(false, true, true), SaleState::Stands, [true, true, true, true, false]),
+            (done(true, true, false), SaleState::Stands, [false; 5]),
+            (done(true, true, true), depends, [false; 5]),
+            (done(true, true, true), SaleState::Unknown, [false; 5]),
+            (None, SaleState::Stands, [false; 5]),
+        ];
+        for (trials, sale, passed) in cases {
+            let report = CodeReport { traded: true, conclusive: true, trials, sale, ..CodeReport::default() };
+            let mut log = CheckLog::default();
+            executed(&report, &mut log);
+            assert_eq!(BY_TRIALS.iter().map(|code| log.gap(*code).is_none()).collect::<Vec<_>>(), passed, "{trials:?} {:?}", report.sale);
+        }
+    }
 
     #[test]
     fn what_was_executed_is_not_said_to_be_beyond_execution() {

@@ -3,6 +3,7 @@
 //! the same code gives the same findings. IMPERSONATES, SIMILAR_TO_SCAM and KNOWN_SCAM are not detected here.
 
 mod abi;
+mod circumstances;
 mod dependence;
 mod deployment;
 mod effects;
@@ -11,28 +12,46 @@ mod functions;
 mod funding;
 pub mod live;
 mod machine;
+mod market;
+mod outside;
+mod people;
 mod powers;
 mod proofs;
+mod seek;
 mod signatures;
 mod snapshot;
 #[cfg(test)]
 mod tests;
+mod trace;
 mod trial;
+mod trials;
+#[cfg(test)]
+mod unseen;
 mod world;
 
 use std::collections::HashSet;
+
+use revm::primitives::{Address as EvmAddress, U256};
 
 use self::{
     abi::Filling,
     deployment::Deployment,
     effects::{BalanceSheet, Baseline},
     functions::{CodeShape, Function},
+    live::Venue,
     machine::Machine,
+    market::Trader,
+    people::{People, Seed},
     trial::Scene,
+    trials::verdict,
 };
 pub use self::{dependence::SaleState, deployment::DeployedBy, trial::Opening};
 use super::{Anomaly, AnomalyCode, Evidence, Execution, PowerHolder, Simulation, Taxes};
-use model::{address::Address, untrusted::caught};
+use model::{
+    address::Address,
+    time::{SECOND_MS, Time},
+    untrusted::caught,
+};
 
 /// A storage slot and its value.
 pub type Slot = ([u8; 32], [u8; 32]);
@@ -46,9 +65,41 @@ pub struct ImplementationContract {
     pub storage: Vec<Slot>,
 }
 
+/// Where and when a contract without the state of a chain is executed, as far as the data say.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CodePlace<'a> {
+    pub token: Option<Address>,
+    /// Of the data: accounts and hashes are derived from it.
+    pub digest: [u8; 32],
+    /// Time of the newest row about the token.
+    pub as_of: Option<Time>,
+    /// Where its chain trades.
+    pub venue: Option<Venue<'a>>,
+    /// Where its pools would stand at the exchanges of its chain.
+    pub pools: &'a [Address],
+}
+
+/// Seconds since 1970 at which contracts are executed whose data have no time: when this was written.
+const TIME_UNSAID: u64 = 1_796_000_000;
+
+impl CodePlace<'_> {
+    fn token(&self) -> Option<EvmAddress> {
+        self.token.map(|token| EvmAddress::new(token.0))
+    }
+
+    fn seed(&self) -> Seed {
+        Seed::new(&self.digest, self.token())
+    }
+
+    fn time(&self) -> u64 {
+        self.as_of.and_then(|time| u64::try_from(time.0 / SECOND_MS).ok()).unwrap_or(TIME_UNSAID)
+    }
+}
+
 /// Known data of a contract.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CodeInput<'a> {
+    pub place: CodePlace<'a>,
     pub runtime: &'a [u8],
     /// Creation bytecode without constructor arguments.
     pub creation: Option<&'a [u8]>,
@@ -64,9 +115,20 @@ pub struct CodeInput<'a> {
     /// Current or last known owner.
     pub owner: Option<Address>,
     pub owner_is_contract: bool,
+    /// Who can exchange the contract behind a proxy; `None` if that is not known.
+    pub upgraded_by: Option<UpgradedBy>,
     /// Decimals of the token in the dataset, for contracts that do not return them.
     pub decimals: Option<u8>,
     pub has_source: bool,
+}
+
+/// Who can exchange the contract behind a proxy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UpgradedBy {
+    Nobody,
+    Person(Address),
+    /// A timelock, a multisig or any other contract that no single account owns.
+    Contract(Address),
 }
 
 /// Whether the code contains a delegating call.
@@ -117,8 +179,19 @@ pub struct CodeReport {
     pub contracts: Vec<(Address, String)>,
     /// Trades over the state of the chain, where it is known.
     pub simulation: Option<Simulation>,
+    /// What the trades at other times and under other circumstances got to.
+    pub trials: Option<TrialsDone>,
     /// Executed calls behind each passed check.
     pub proofs: Vec<(AnomalyCode, Vec<Evidence>)>,
+}
+
+/// How far the trades got: what was not tried shows nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TrialsDone {
+    pub bought: bool,
+    pub sold: bool,
+    /// Whether none was cut off for its length.
+    pub finished: bool,
 }
 
 impl CodeReport {
@@ -138,6 +211,11 @@ impl CodeReport {
             unfinished: self.unfinished.clone(),
         }
     }
+}
+
+/// One hash of several byte strings.
+pub fn digest(parts: &[&[u8]]) -> [u8; 32] {
+    revm::primitives::keccak256(parts.concat()).0
 }
 
 /// Digits of a code's hash that are shown, with `0x`.
@@ -201,15 +279,22 @@ fn proxy(shape: &mut CodeShape, input: &CodeInput<'_>, report: &mut CodeReport) 
     if !shape.clone && !exchanged && !in_parts {
         return false;
     }
-    let strength = if shape.clone || !exchanged || input.owner_is_contract { 0.4 } else { 1.0 };
-    let text = if shape.clone {
-        "it is a minimal proxy: another contract, fixed in its code, decides all it does"
+    let (strength, text, held_by) = if shape.clone {
+        (0.4, "it is a minimal proxy: another contract, fixed in its code, decides all it does".to_owned(), holder(input))
     } else if exchanged {
-        "it is a proxy: the contract that decides all it does can be exchanged"
+        let text = "it is a proxy: the contract that decides all it does can be exchanged";
+        match &input.upgraded_by {
+            Some(UpgradedBy::Nobody) => {
+                (0.0, "it is a proxy, and nobody can exchange the contract behind it any more".to_owned(), PowerHolder::Nobody)
+            }
+            Some(UpgradedBy::Person(who)) => (1.0, format!("{text} by one account, {who}"), PowerHolder::Account),
+            Some(UpgradedBy::Contract(who)) => (0.4, format!("{text} by a contract, {who}"), PowerHolder::Contract),
+            None => (if input.owner_is_contract { 0.4 } else { 1.0 }, text.to_owned(), holder(input)),
+        }
     } else {
-        "other contracts, whose addresses are in it, decide its behaviour"
+        (0.4, "other contracts, whose addresses are in it, decide its behaviour".to_owned(), holder(input))
     };
-    report.anomalies.push(Anomaly::new(AnomalyCode::Proxy, strength, text).held_by(holder(input)));
+    report.anomalies.push(Anomaly::new(AnomalyCode::Proxy, strength, text).held_by(held_by));
     for implementation in implementations {
         shape.join(implementation);
     }
@@ -225,7 +310,9 @@ fn holder(input: &CodeInput<'_>) -> PowerHolder {
 }
 
 fn execute(input: &CodeInput<'_>, shape: &CodeShape, budget: &Budget, cancelled: &dyn Fn() -> bool) -> CodeReport {
-    let mut machine = Machine::new(budget, cancelled);
+    let (seed, venue) = (input.place.seed(), input.place.venue.as_ref());
+    let people = People::new(seed, input.place.token(), venue);
+    let mut machine = Machine::new(budget, cancelled, people, seed, input.place.time());
     let mut report = CodeReport::default();
     trade(&mut machine, input, shape, &mut report);
     finish(&machine, &mut report);
@@ -263,16 +350,24 @@ fn trade(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &CodeShape, re
         report.unfinished.push("no balance could be dealt, so nothing was traded".into());
         return;
     };
+    let named = named(machine, &deployment, &funding);
+    let is_pool = |address: &&EvmAddress| input.place.pools.iter().any(|pool| pool.0 == address.0.0);
+    if let Some(pool) = named.iter().find(is_pool) {
+        machine.people.pair = *pool;
+        let Some(dealt) = funding::fund(machine, &deployment) else { return };
+        funding = dealt;
+    }
     funding.decimals = funding.decimals.or(input.decimals);
-    let scene = Scene::new(&deployment, funding);
+    let scene = Scene::new(machine.people, &deployment, funding);
     let calls = owner_calls(machine, &scene, shape);
     let first = trial::trial(machine, &scene, true, None);
     let (trial, opening) = if first.open() { (first.clone(), Opening::Open) } else { trial::open(machine, &scene, &calls) };
     report.opening = Some(opening);
     // The parts missing from an incomplete snapshot may change the result.
     let (deployed_by, whole) = (deployment.deployed_by, lacks.is_none());
-    let traded = findings::Traded { trial: &trial, first: &first, opening, deployed_by, funding: &funding, whole };
+    let traded = findings::Traded { trial: &trial, first: &first, opening, deployed_by, funding: &funding, pair: scene.pair, whole };
     report.anomalies.extend(findings::trading(&traded));
+    trade_besides(machine, &scene, &traded, report);
     report.taxes = Some(findings::taxes(&traded));
     report.traded = trial.score() >= trial::ONE_LEG;
     report.conclusive = report.traded;
@@ -280,6 +375,68 @@ fn trade(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &CodeShape, re
         report.unfinished.push("no trade and no transfer went through".into());
     }
     try_powers(machine, input, shape, &deployment, &scene, &traded, report);
+    if let Some(why) = worse_at(machine, &scene, &trial, &named).filter(|_| report.sale == SaleState::Stands) {
+        report.sale = SaleState::Depends(why);
+    }
+}
+
+/// Addresses that a transfer's sender or receiver is compared with, most that are looked at.
+const NAMED_MAX: usize = 6;
+
+/// The addresses that the code compares the sender or the receiver of a transfer with: its pool may be among them.
+fn named(machine: &mut Machine<'_>, deployment: &Deployment, funding: &funding::Funding) -> Vec<EvmAddress> {
+    let people = machine.people;
+    let data = abi::call(abi::TRANSFER, &[abi::word_of(people.newcomer), funding.amount]);
+    let (_, trace) = machine.trace_words(people.holder, deployment.token, data, &[people.newcomer, people.holder].map(abi::word_of));
+    let mut named: Vec<EvmAddress> = Vec::new();
+    for word in trace.against.iter().filter(|word| **word >> 160 == U256::ZERO && **word >> 96 != U256::ZERO) {
+        let address = abi::address_of(*word);
+        let own = people.persons().contains(&address) || [people.pair, deployment.token, deployment.owner].contains(&address);
+        if !own && named.len() < NAMED_MAX && !named.contains(&address) {
+            named.push(address);
+        }
+    }
+    named
+}
+
+/// Why it is not known whether the token sells: at an address that its code names, which may be its pool, a sale is worse than at the pool that
+/// was assumed.
+fn worse_at(machine: &mut Machine<'_>, scene: &Scene, usual: &trial::Trial, named: &[EvmAddress]) -> Option<String> {
+    let worse = named.iter().find(|address| {
+        let there = Scene { pair: **address, ..scene.clone() };
+        let sell = trial::sale(machine, &there);
+        usual.sell.ok && (!sell.ok || usual.sell.share - sell.share >= WORSE)
+    })?;
+    Some(format!(
+        "a transfer to {worse:#x}, which the code names, fails or is taxed: if that is its pool, a sale does; add `storage` of the token"
+    ))
+}
+
+/// A drop of the received share that counts.
+const WORSE: f64 = 0.05;
+
+/// What trades at other times, of other amounts and under other circumstances show besides.
+fn trade_besides(machine: &mut Machine<'_>, scene: &Scene, traded: &findings::Traded<'_>, report: &mut CodeReport) {
+    let people = machine.people;
+    machine.set_exchange(vec![people.pair, people.router, people.factory, people.coin]);
+    let trials = trials::run(&mut Trader::new(machine, scene));
+    let (at, strength) = match traded.deployed_by {
+        DeployedBy::Code => ("with its storage at zero", findings::ZERO_STORAGE),
+        DeployedBy::Constructor => ("as its constructor leaves it", 1.0),
+        DeployedBy::Snapshot | DeployedBy::Chain => ("in the storage of the dataset", 1.0),
+    };
+    let mut found = verdict::beside(&trials, at);
+    // A person approves without a limit and sends with a person's gas: that it fails for, although the token moves otherwise.
+    if traded.trial.sell.ok {
+        found.extend(verdict::blocked(&trials, at));
+    }
+    found.retain(|anomaly| report.anomalies.iter().all(|known| known.code != anomaly.code));
+    for anomaly in &mut found {
+        anomaly.strength *= strength;
+        anomaly.fatal &= strength >= 1.0 || anomaly.code == AnomalyCode::SimulatorAware;
+    }
+    report.trials = Some(trials.done());
+    report.anomalies.extend(found);
 }
 
 /// Calldata of every owner call that may open trading.
@@ -309,7 +466,12 @@ fn try_powers(
 ) {
     let zeroed = deployment.deployed_by == DeployedBy::Code;
     let before = baseline(machine, scene, zeroed);
-    let powers::Exploration { effects, tried, writers, .. } = powers::powers(machine, &before, &shape.functions, &deployment.privileged);
+    let mut exploration = powers::powers(machine, &before, &shape.functions, &deployment.privileged);
+    if deployment.deployed_by == DeployedBy::Chain {
+        outside::explore(machine, &before, deployment, &mut exploration, report);
+        outside::keep_proven(machine, scene, &mut exploration.effects);
+    }
+    let powers::Exploration { effects, tried, writers, .. } = exploration;
     let thefts = powers::thefts(machine, &before);
     let code_only = findings::CodeOnly { settings: zeroed, unheld: zeroed && input.owner.is_none() };
     // A token that calls its owner on every transfer expects a contract there.

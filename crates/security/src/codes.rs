@@ -1,4 +1,4 @@
-//! The table of the 43 checks: code, part, question, weight, whether it is fatal, a behaviour or a power, and the texts for a finding and
+//! The table of the 52 checks: code, part, question, weight, whether it is fatal, a behaviour or a power, and the texts for a finding and
 //! for none. The codes are stable API. No check is implemented here.
 
 use std::borrow::Cow;
@@ -101,6 +101,11 @@ macro_rules! codes {
 codes! {
     KnownScam "KNOWN_SCAM" Code Likeness Fatal 0.95 "the address is a known scam" "no row of `scams` names it, no label calls it a scam";
     SellBlocked "SELL_BLOCKED" Code Sell Fatal 0.95 "what was bought cannot be sold" "what was bought was sold again";
+    SimulatorAware "SIMULATOR_AWARE" Code Sell Fatal 0.95 "a trade comes out otherwise when it looks simulated" "the same trade under other circumstances brought the same";
+    ClosesLater "CLOSES_LATER" Code Sell Behaviour 0.9 "sales end later, or for some" "sales went through later, again, and for others too";
+    Cooldown "COOLDOWN" Code Sell Behaviour 0.03 "a sale has to wait some blocks" "a sale need not wait";
+    Limit "LIMIT" Code Sell Behaviour 0.3 "there is a largest trade" "a fifth of the pool can be bought and sold at once";
+    BuyTax "BUY_TAX" Code Cost Behaviour 0.9 "part of what is bought does not arrive; over half of it is fatal" "all of a purchase arrives";
     SellTax "SELL_TAX" Code Cost Behaviour 0.9 "part of what is sold does not arrive; over half of it is fatal" "all of a sale arrives";
     PublicDrain "PUBLIC_DRAIN" Code Change Fatal 0.9 "a stranger can take a holder's balance" "no call of a stranger takes what is not theirs";
     OwnerDrain "OWNER_DRAIN" Code Change Power 0.8 "the owner can take a holder's or the pair's balance" "no call of the owner takes what is not theirs";
@@ -110,6 +115,10 @@ codes! {
     OwnershipReturns "OWNERSHIP_RETURNS" Code Change Behaviour 0.6 "a power survives the giving up of ownership" "no power was left to an owner who gave it up";
     Blacklist "BLACKLIST" Code Sell Power 0.4 "the owner can stop one holder's sales" "no call of the owner stopped one holder alone";
     ExternalGate "EXTERNAL_GATE" Code Sell Power 0.4 "transfers hang on another contract that the owner chooses" "transfers ask no contract of the owner's choice";
+    PersonalTax "PERSONAL_TAX" Code Sell Power 0.4 "the owner can raise the tax of one holder by 20 points or more" "no call of the owner raised one holder's tax alone";
+    LimitChangeable "LIMIT_CHANGEABLE" Code Sell Power 0.15 "the owner can lower the largest sale" "no call of the owner lowered the largest sale";
+    Whitelist "WHITELIST" Code Sell Behaviour 0.0 "the owner can exempt some from the tax; information only" "no call of the owner exempted anyone from a tax";
+    ExternalCall "EXTERNAL_CALL" Code Change Behaviour 0.0 "a transfer asks another contract; information only" "a transfer asks no other contract";
     Impersonates "IMPERSONATES" Code Likeness Behaviour 0.5 "it bears the name or symbol of a far larger token" "no token on its chain with its name or symbol has 20 times its liquidity";
     SimilarToScam "SIMILAR_TO_SCAM" Code Likeness Behaviour 0.7 "its code resembles a known scam more than tokens resemble each other" "no known scam's code is more alike than tokens are";
     SelfDestruct "SELFDESTRUCT" Code Change Behaviour 0.4 "the contract can be destroyed" "no call destroyed it";
@@ -230,24 +239,39 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forty_three_codes_have_a_word_each_and_a_weight_below_one() {
+    fn fifty_two_codes_have_a_word_each_and_a_weight_below_one() {
         let words: BTreeSet<&str> = AnomalyCode::ALL.iter().map(|code| code.word()).collect();
-        assert_eq!((words.len(), AnomalyCode::ALL.len()), (43, 43));
-        for part in [(Part::Code, 22), (Part::Transactions, 12), (Part::Holders, 9)] {
+        assert_eq!((words.len(), AnomalyCode::ALL.len()), (52, 52));
+        for part in [(Part::Code, 31), (Part::Transactions, 12), (Part::Holders, 9)] {
             assert_eq!(AnomalyCode::of(part.0).count(), part.1, "{part:?}");
         }
         for code in AnomalyCode::ALL {
             // What is information only weighs nothing.
-            assert_eq!(code.weight() > 0.0, *code != AnomalyCode::OwnerRescue, "{code:?}");
+            assert_eq!(
+                code.weight() > 0.0,
+                !matches!(code, AnomalyCode::OwnerRescue | AnomalyCode::Whitelist | AnomalyCode::ExternalCall),
+                "{code:?}"
+            );
             assert!(code.weight() < 1.0 && AnomalyCode::parse(code.word()) == Some(*code), "{code:?}");
         }
     }
 
     #[test]
-    fn powers_are_named_and_three_codes_are_fatal_always() {
+    fn powers_are_named_and_four_codes_are_fatal_always() {
         let words = |of: fn(AnomalyCode) -> bool| AnomalyCode::ALL.iter().filter(|c| of(**c)).map(|c| c.word()).collect::<Vec<_>>();
-        assert_eq!(words(AnomalyCode::fatal), ["KNOWN_SCAM", "SELL_BLOCKED", "PUBLIC_DRAIN"]);
-        let powers = ["OWNER_DRAIN", "TAX_RAISABLE", "BLACKLIST", "EXTERNAL_GATE", "BUY_BLOCKABLE", "PAUSABLE", "PROXY", "OWNER_MINT"];
+        assert_eq!(words(AnomalyCode::fatal), ["KNOWN_SCAM", "SELL_BLOCKED", "SIMULATOR_AWARE", "PUBLIC_DRAIN"]);
+        let powers = [
+            "OWNER_DRAIN",
+            "TAX_RAISABLE",
+            "BLACKLIST",
+            "EXTERNAL_GATE",
+            "PERSONAL_TAX",
+            "LIMIT_CHANGEABLE",
+            "BUY_BLOCKABLE",
+            "PAUSABLE",
+            "PROXY",
+            "OWNER_MINT",
+        ];
         assert_eq!(words(AnomalyCode::is_power), powers);
     }
 }

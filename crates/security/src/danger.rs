@@ -5,6 +5,9 @@ use super::{
     score::{AVOID, HIGH_RISK, word_of},
 };
 
+/// What a sale meets and gets through.
+const HARMLESS: [AnomalyCode; 3] = [AnomalyCode::Cooldown, AnomalyCode::Limit, AnomalyCode::Whitelist];
+
 /// A token's security verdict, as far as it decides what may stand beside it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Danger {
@@ -14,10 +17,12 @@ pub struct Danger {
 }
 
 impl Danger {
-    /// `found`: the codes of the findings that count.
+    /// `found`: the codes of the findings that count; of sales that are restricted for some, only where most of them fail.
     pub fn new(recommendation: &str, found: impl IntoIterator<Item = AnomalyCode>) -> Self {
         // What an owner could stop is not stopped.
-        let stops = |code: &AnomalyCode| *code == AnomalyCode::SellTax || (code.group() == Group::Sell && !code.is_power());
+        let stops = |code: &AnomalyCode| {
+            *code == AnomalyCode::SellTax || (code.group() == Group::Sell && !code.is_power() && !HARMLESS.contains(code))
+        };
         let against_sale = found.into_iter().filter(stops).max_by_key(|code| *code != AnomalyCode::SellTax);
         Self { word: if recommendation.is_empty() { "" } else { word_of(recommendation) }, against_sale }
     }

@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use super::{
-    AnomalyCode, AnomalyDetection, Danger, Explanation, Missing, Part, SecurityChanges, SecurityInference,
+    Anomaly, AnomalyCode, AnomalyDetection, Danger, Explanation, Missing, Part, SecurityChanges, SecurityInference,
     changes::Scan,
     check_log::{self, CheckLog, NeededInput},
     checks,
     code::{
-        self, Budget, CodeInput, CodeReport, Slot,
+        self, Budget, CodeInput, CodePlace, CodeReport, Slot,
         live::{self, Exchanges, LiveInput},
     },
     corpus::{Corpus, contract_code},
@@ -31,6 +31,7 @@ use model::{
     error::{Problem, Result},
     fetch_key::FetchKey,
     rows::ContractRow,
+    time::Time,
     token::Token,
 };
 
@@ -43,6 +44,12 @@ pub trait ProgressSink {
 
 /// Labels of contracts that several parties decide over together.
 const SHARED_LABELS: &[&str] = &["multisig", "safe", "safe-formerly-gnosis-safe", "gnosis-safe", "timelock", "governor", "dao", "contract"];
+
+/// Chain of a token whose data name none.
+const USUAL_CHAIN: &str = "eth";
+
+/// Strength from which sales that end later, or for some, count as sales that fail.
+const ENDS: f64 = 0.6;
 
 /// Number of largest holders whose balances a complete snapshot must contain.
 const HOLDERS_ASKED: usize = 5;
@@ -80,7 +87,7 @@ pub fn infer(
     // What the node says counts: code of the dataset for an address without any is of the past.
     let (code, report) = live.unwrap_or_else(|| {
         let code = contract_code(dataset, &facts.address);
-        let report = code.as_deref().map(|code| execute(&facts, code, &|| watch.cancelled())).unwrap_or_default();
+        let report = code.as_deref().map(|code| execute(&facts, code, exchanges, &|| watch.cancelled())).unwrap_or_default();
         (code, report)
     });
     let scan = Scan::of(&report);
@@ -144,7 +151,8 @@ impl Findings<'_> {
         let checked = checks::checked(&checks);
         let unfinished: Vec<&String> = report.unfinished.iter().chain(&transactions.unfinished).collect();
         let recommendation = score::recommendation(&verdict, checked, [codes, moves, held], &missing, &unfinished);
-        let counts = parts.iter().flatten().filter(|anomaly| anomaly.weighed() > 0.0).map(|anomaly| anomaly.code);
+        let harms = |anomaly: &&Anomaly| anomaly.weighed() > 0.0 && (anomaly.code != AnomalyCode::ClosesLater || anomaly.strength >= ENDS);
+        let counts = parts.iter().flatten().filter(harms).map(|anomaly| anomaly.code);
         let danger = Danger::new(&recommendation, counts);
         let mut execution = report.execution();
         execution.unfinished.extend(transactions.unfinished);
@@ -232,7 +240,7 @@ fn told(facts: &Facts<'_>) -> CodeInput<'static> {
     }
 }
 
-fn execute(facts: &Facts<'_>, runtime: &[u8], cancelled: &dyn Fn() -> bool) -> CodeReport {
+fn execute(facts: &Facts<'_>, runtime: &[u8], exchanges: &Exchanges, cancelled: &dyn Fn() -> bool) -> CodeReport {
     let row = facts.contract.as_ref();
     let creation = row.and_then(|row| bytes(row.creation_bytecode.as_deref()?)).filter(|code| !code.is_empty());
     let types = row.and_then(|row| row.constructor_types.as_deref()).and_then(constructor_types);
@@ -251,7 +259,20 @@ fn execute(facts: &Facts<'_>, runtime: &[u8], cancelled: &dyn Fn() -> bool) -> C
     };
     let slots = storage.as_ref().ok().and_then(Option::as_deref);
     let implementations = implementations::implementations(facts.dataset, &facts.address, runtime, slots, &storage_of);
+    let transfers = facts.dataset.transfers();
+    let last = transfers.count(&facts.address).checked_sub(1).and_then(|at| transfers.row(&facts.address, at)?.timestamp);
+    let as_of = facts.as_of(last);
+    let chain = facts.token.chains.first().map_or(USUAL_CHAIN, Chain::as_str);
+    let pools = exchanges.pools(chain, &facts.address);
+    let place = CodePlace {
+        token: Some(facts.address),
+        pools: &pools,
+        digest: digest(facts, runtime, as_of),
+        as_of,
+        venue: exchanges.venue(chain),
+    };
     let input = CodeInput {
+        place,
         runtime,
         implementations: &implementations,
         creation: creation.as_deref(),
@@ -268,6 +289,14 @@ fn execute(facts: &Facts<'_>, runtime: &[u8], cancelled: &dyn Fn() -> bool) -> C
         report.unfinished.push(format!("`storage` in `contracts` was left out: {why}"));
     }
     report
+}
+
+/// What a contract cannot know of the data about it, in a hash: the same wherever the data lie.
+fn digest(facts: &Facts<'_>, runtime: &[u8], as_of: Option<Time>) -> [u8; 32] {
+    let Facts { dataset, address, .. } = facts;
+    let close = dataset.latest_close(address).map(|(time, close)| (time.0, close.to_bits()));
+    let known = format!("{as_of:?} {close:?} {} {}", dataset.transfers_listed(address), dataset.holders_listed(address));
+    code::digest(&[runtime, known.as_bytes()])
 }
 
 /// Traits of a known scam, with a smaller budget than for the token itself.

@@ -34,7 +34,7 @@ pub struct SimulatedTrades {
     /// Why nobody can buy, where the tokens of an earlier buyer are sold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buy_reason: Option<String>,
-    /// A sale of half of it, three blocks later.
+    /// A sale of half of it, some minutes later.
     pub sell: Option<SimulatedTrade>,
     /// A sale of the rest, in the next block.
     pub sell_rest: Option<SimulatedTrade>,
@@ -47,6 +47,18 @@ pub struct SimulatedTrades {
     /// The largest purchase that went through and whose tokens were sold at once, as a share of the coins in the pool, 0 to 1; null if none
     /// of 2 % or more did.
     pub largest_share: Option<f64>,
+    /// Further sales: sooner and later, of other amounts, by other routes and other people.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub trials: Vec<SimulatedTrial>,
+}
+
+/// A sale that was tried besides, by its name.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SimulatedTrial {
+    pub name: String,
+    #[serde(flatten)]
+    pub trade: SimulatedTrade,
 }
 
 /// Each trade in order: its member in the answer, and its name for people.
@@ -60,10 +72,11 @@ pub const TRADES: [(&str, &str); 6] = [
 ];
 
 impl SimulatedTrades {
-    /// The trades that were tried, in the order of `TRADES`: its name, and how it went.
-    pub fn tried(&self) -> impl Iterator<Item = (&'static str, &SimulatedTrade)> {
+    /// The trades that were tried, first those of `TRADES`: the name of each, and how it went.
+    pub fn tried(&self) -> impl Iterator<Item = (&str, &SimulatedTrade)> {
         let all = [&self.buy, &self.sell, &self.sell_rest, &self.sell_after_day, &self.transfer, &self.sell_received];
-        TRADES.into_iter().zip(all).filter_map(|((_, name), trade)| Some((name, trade.as_ref()?)))
+        let own = TRADES.into_iter().zip(all).filter_map(|((_, name), trade)| Some((name, trade.as_ref()?)));
+        own.chain(self.trials.iter().map(|trial| (trial.name.as_str(), &trial.trade)))
     }
 }
 

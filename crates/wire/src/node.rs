@@ -38,13 +38,26 @@ pub struct NodeBlock {
     pub hash: [u8; 32],
     /// 0 on a chain without one.
     pub base_fee: u64,
+    pub parent_hash: [u8; 32],
+    /// Who made it.
+    pub coinbase: [u8; 20],
+    pub gas_limit: u64,
 }
 
 impl NodeBlock {
     /// Reads the answer to `eth_getBlockByNumber`; none where there is no such block.
     pub fn read(block: &Value) -> Option<Self> {
-        let base_fee = number(&block["baseFeePerGas"]).unwrap_or_default();
-        Some(Self { number: number(&block["number"])?, timestamp: number(&block["timestamp"])?, hash: word(&block["hash"])?, base_fee })
+        let or_none = |name: &str| number(&block[name]).unwrap_or_default();
+        let coinbase = bytes(&block["miner"]).and_then(|bytes| bytes.try_into().ok()).unwrap_or_default();
+        Some(Self {
+            number: number(&block["number"])?,
+            timestamp: number(&block["timestamp"])?,
+            hash: word(&block["hash"])?,
+            base_fee: or_none("baseFeePerGas"),
+            parent_hash: word(&block["parentHash"]).unwrap_or_default(),
+            coinbase,
+            gas_limit: or_none("gasLimit"),
+        })
     }
 }
 

@@ -34,7 +34,11 @@ struct World {
     evm: Evm,
     token: Address,
     logs: Vec<Log>,
+    gas_price: u128,
 }
+
+/// What those who send transactions have of the chain's coin.
+const COINS: u64 = 1_000_000_000_000_000;
 
 impl World {
     fn new(contract: &Contract) -> Self {
@@ -44,11 +48,14 @@ impl World {
             let code = Bytecode::new_legacy(Bytes::from(mock.clone()));
             database.insert_account_info(stub, AccountInfo { code_hash: code.hash_slow(), code: Some(code), ..AccountInfo::default() });
         }
-        for who in [OWNER, ANN] {
-            database.insert_account_info(who, AccountInfo { balance: U256::from(GIVEN), ..AccountInfo::default() });
+        for who in [OWNER, ANN, ROUTER] {
+            database.insert_account_info(who, AccountInfo { balance: U256::from(COINS), ..AccountInfo::default() });
         }
         let context = Context::mainnet().with_db(database).modify_cfg_chained(|cfg| cfg.disable_nonce_check = true);
-        let mut world = Self { evm: context.build_mainnet(), token: Address::ZERO, logs: Vec::new() };
+        let context = context.modify_block_chained(|block| {
+            (block.number, block.timestamp) = (U256::from(1_000), U256::from(1_700_000_000));
+        });
+        let mut world = Self { evm: context.build_mainnet(), token: Address::ZERO, logs: Vec::new(), gas_price: 0 };
         let creation =
             world.transact(OWNER, TxKind::Create, contract.code(&Identity::default()).creation, 0).expect("the constructor runs");
         world.token = Address::from_slice(&creation);
@@ -60,8 +67,15 @@ impl World {
 
     /// Returns the output (the address, for a creation); `None` on failure.
     fn transact(&mut self, caller: Address, kind: TxKind, data: Vec<u8>, value: u64) -> Option<Vec<u8>> {
-        let transaction =
-            TxEnv { caller, kind, data: data.into(), value: U256::from(value), gas_limit: 5_000_000, gas_price: 0, ..TxEnv::default() };
+        let transaction = TxEnv {
+            caller,
+            kind,
+            data: data.into(),
+            value: U256::from(value),
+            gas_limit: 5_000_000,
+            gas_price: self.gas_price,
+            ..TxEnv::default()
+        };
         let result = self.evm.transact_commit(transaction).expect("a transaction that can be run");
         if let ExecutionResult::Success { logs, output, .. } = result {
             self.logs = logs;
@@ -76,6 +90,11 @@ impl World {
 
     fn call(&mut self, caller: Address, function: &str, words: &[U256]) -> Option<Vec<u8>> {
         self.pay(caller, function, words, 0)
+    }
+
+    /// Gives so many tokens of the owner's.
+    fn gives(&mut self, to: Address, amount: U256) {
+        assert!(self.works(OWNER, "transfer(address,uint256)", &[word(to), amount]));
     }
 
     fn works(&mut self, caller: Address, function: &str, words: &[U256]) -> bool {
@@ -218,6 +237,48 @@ const FAULTS: &[(&str, Shows)] = &[
     ("tax_raisable", |world| {
         world.works(OWNER, "setFee(uint256)", &[U256::from(99)]);
         world.sells(ANN) == Some(10)
+    }),
+    ("simulator_aware", |world| {
+        assert_eq!(world.sells(ANN), Some(1_000));
+        world.gas_price = 1;
+        world.sells(ANN) == Some(10)
+    }),
+    ("closes_later", |world| {
+        assert_eq!(world.sells(ANN), Some(1_000));
+        world.evm.ctx.block.timestamp += U256::from(3 * 86_400);
+        world.sells(ANN).is_none()
+    }),
+    ("cooldown", |world| {
+        assert_eq!(world.buys(ANN), Some(1_000));
+        let waits = world.sells(ANN).is_none();
+        world.evm.ctx.block.number += U256::from(5);
+        waits && world.sells(ANN) == Some(1_000)
+    }),
+    ("sale_limit", |world| {
+        let two_percent = U256::from(Identity::default().supply / 50);
+        world.gives(ANN, two_percent);
+        !world.works(ANN, "transfer(address,uint256)", &[word(BOB), two_percent])
+    }),
+    ("buy_tax", |world| {
+        world.gives(PAIR, U256::from(Identity::default().supply / 5));
+        world.buys(ANN) == Some(700) && world.moves(ANN, BOB) == Some(1_000)
+    }),
+    ("personal_tax", |world| {
+        assert!(world.works(OWNER, "setRate(address,uint256)", &[word(ANN), U256::from(50)]));
+        world.sells(ANN) == Some(500) && world.sells(BOB) == Some(1_000)
+    }),
+    ("limit_lowered", |world| {
+        let least = U256::from(Identity::default().supply / 20_000);
+        world.gives(ANN, least * U256::from(2));
+        assert!(world.works(OWNER, "setMaxSale(uint256)", &[least]));
+        assert!(world.works(ANN, "approve(address,uint256)", &[word(ROUTER), U256::MAX]));
+        !world.works(ROUTER, "transferFrom(address,address,uint256)", &[word(ANN), word(PAIR), least + U256::ONE])
+            && world.sells(ANN) == Some(1_000)
+    }),
+    ("whitelist", |world| {
+        let taxed = world.sells(ANN) == Some(950);
+        assert!(world.works(OWNER, "exempt(address,bool)", &[word(ANN), U256::ONE]));
+        taxed && world.sells(ANN) == Some(1_000) && world.sells(BOB) == Some(950)
     }),
     ("sell_block_pair", opened_and_blocked),
     ("sell_block_all", opened_and_blocked),

@@ -233,8 +233,8 @@ fn simulated(simulation: &Value) -> Option<Section> {
     let (dex, time) = (word_or(&simulation["dex"], "no known pool"), word(&simulation["timestamp"]));
     let note = format!("{dex} · block {} · {time}", format::count(block));
     let mut section = Section::part("traded in memory", note);
-    let row = |(key, name): (&str, &str)| {
-        let trade = simulation[key].as_object()?;
+    let row = |name: &str, trade: &Value| {
+        let trade = trade.as_object()?;
         let ok = trade["ok"].as_bool()?;
         let (mark, tone) = if ok { (CheckState::Passed, Tone::Plain) } else { (CheckState::Found, Tone::Bad) };
         let percent =
@@ -243,7 +243,9 @@ fn simulated(simulation: &Value) -> Option<Section> {
         let cells = [check_mark(mark, false), name, &percent("tax"), &percent("ofQuote"), reason].map(|cell| StyledText::new(cell, tone));
         Some(cells.into())
     };
-    let rows = TRADES.into_iter().filter_map(row).collect();
+    let usual = TRADES.into_iter().filter_map(|(key, name)| row(name, &simulation[key]));
+    let further = list(&simulation["trials"]).iter().filter_map(|trial| row(word(&trial["name"]), trial));
+    let rows = usual.chain(further).collect();
     section.table(&["", "trade", "tax", "of quote", "reason"], rows, "no pool of it is known, so nothing was traded");
     if let Some(reason) = simulation["buyReason"].as_str() {
         section.say(format!("Nobody can buy: {reason}"), Tone::Bad);

@@ -54,6 +54,7 @@ const FEE_END: u32 = 1_000_000;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use security::code::live::PoolKind;
 
     /// Pools that stand on the chains: chain, exchange, the two coins, fee, and the address that explorers show.
     const POOLS: &[(&str, &str, &str, &str, u32, &str)] = &[
@@ -75,7 +76,7 @@ mod tests {
         let bridged = "[[quote]]\nchain = \"arb1\"\nsymbol = \"USDC.e\"\naddress = \"0xFF970A61A04b1cA14834A43f5dE4533eBDDB5CC8\"\n\
                        decimals = 6\nbalance_slot = 51\nworth = 1.0\n";
         let table = with_own(bridged).expect("a table");
-        for exchange in &table.exchanges {
+        for exchange in table.exchanges.iter().filter(|exchange| exchange.kind != PoolKind::V4) {
             let (name, chain) = (&exchange.name, &exchange.chain);
             let row = POOLS.iter().find(|row| (row.0, row.1) == (chain, name)).unwrap_or_else(|| panic!("{chain} {name} has no pool"));
             let coin = |symbol: &str| table.quotes.iter().find(|quote| quote.chain == *chain && quote.symbol == symbol).expect("a coin");
@@ -83,6 +84,17 @@ mod tests {
             let pool = exchange.pool(coin(row.2).address, coin(row.3).address, row.4).to_string();
             assert!(pool.eq_ignore_ascii_case(row.5), "{chain} {name}: {pool}");
         }
+    }
+
+    #[test]
+    fn a_pool_of_many_in_one_contract_is_known_by_the_hash_of_its_key() {
+        // The pool of ETH and USDC at 0.05 % of Uniswap V4, as its explorers show it.
+        let table = with_own("").expect("a table");
+        let exchange = table.exchanges.iter().find(|exchange| exchange.kind == PoolKind::V4).expect("an exchange");
+        let usdc = table.quotes.iter().find(|quote| quote.chain == "eth" && quote.symbol == "USDC").expect("a coin").address;
+        let weth = table.quotes.iter().find(|quote| quote.chain == "eth" && quote.native).expect("a coin");
+        let id = exchange.pool_id(usdc, weth, 1).expect("a pool").to_string();
+        assert_eq!(id, "0x21c67e77068de97969ba93d4aab21826d33ca12bb9f565d8496e8fda8a82ca27");
     }
 
     #[test]

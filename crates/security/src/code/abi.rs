@@ -4,10 +4,7 @@
 use evmole::DynSolType;
 use revm::primitives::{Address, U256, keccak256};
 
-use super::{
-    signatures,
-    world::{HOLDER, NEWCOMER, OTHER, OWNER, PAIR, STRANGER},
-};
+use super::{people::People, signatures};
 
 pub(super) type Selector = [u8; 4];
 
@@ -65,6 +62,8 @@ pub(super) struct Filling {
     pub(super) addresses: Vec<Address>,
     pub(super) numbers: Vec<U256>,
     pub(super) yes: bool,
+    /// Of arguments of 32 bytes.
+    pub(super) word: U256,
     /// The token's decimals, for formatting amounts.
     pub(super) decimals: Option<u8>,
     /// Roles of addresses, for display.
@@ -74,7 +73,7 @@ pub(super) struct Filling {
 impl Filling {
     /// Addresses and one number.
     pub(super) fn plain(addresses: Vec<Address>, number: U256) -> Self {
-        Self { addresses, numbers: vec![number], yes: true, decimals: None, names: RoleNames::default() }
+        Self { addresses, numbers: vec![number], yes: true, word: U256::ZERO, decimals: None, names: RoleNames::default() }
     }
 }
 
@@ -138,8 +137,8 @@ impl State<'_> {
                 word(value)
             }
             DynSolType::FixedBytes(_) | DynSolType::Function => {
-                self.words.push("0".into());
-                word(U256::ZERO)
+                self.words.push(figure(self.filling.word, DIGITS));
+                word(self.filling.word)
             }
             DynSolType::Bytes | DynSolType::String => {
                 self.words.push("\"a\"".into());
@@ -167,6 +166,15 @@ impl State<'_> {
     }
 }
 
+/// Whether an argument of the type holds words of 32 bytes.
+pub(super) fn holds_word(of: &DynSolType) -> bool {
+    match of {
+        DynSolType::FixedBytes(32) | DynSolType::Uint(256) => true,
+        DynSolType::Array(of) | DynSolType::FixedArray(of, _) => holds_word(of),
+        _ => false,
+    }
+}
+
 fn pick<T: Copy>(from: &[T], next: &mut usize) -> Option<T> {
     let taken = from.get((*next).min(from.len().saturating_sub(1))).copied();
     *next += 1;
@@ -185,6 +193,7 @@ fn dynamic(of: &DynSolType) -> bool {
 /// The addresses of a scene that are displayed by their role. Zero for none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct RoleNames {
+    pub(super) people: People,
     pub(super) token: Address,
     pub(super) pair: Address,
     pub(super) owner: Address,
@@ -195,14 +204,14 @@ impl RoleNames {
     pub(super) fn of(&self, address: Address) -> String {
         let known = [
             (Address::ZERO, "zero address"),
-            (PAIR, "pair"),
+            (self.people.pair, "pair"),
             (self.pair, "pair"),
-            (OWNER, "owner"),
+            (self.people.owner, "owner"),
             (self.owner, "owner"),
-            (STRANGER, "stranger"),
-            (HOLDER, "holder"),
-            (OTHER, "other holder"),
-            (NEWCOMER, "newcomer"),
+            (self.people.stranger, "stranger"),
+            (self.people.holder, "holder"),
+            (self.people.other, "other holder"),
+            (self.people.newcomer, "newcomer"),
             (self.token, "token"),
         ];
         known.iter().find(|(of, _)| *of == address).map_or_else(|| format!("{address:#x}"), |(_, name)| (*name).to_string())
@@ -345,8 +354,8 @@ mod tests {
     #[test]
     fn a_long_static_array_is_as_long_as_its_type() {
         let types: Vec<DynSolType> = ["uint256[20][2]", "address"].map(|text| text.parse().expect("a type")).to_vec();
-        let (data, _) = encode(&types, &Filling::plain(vec![HOLDER], U256::ONE));
-        assert_eq!((data.len(), &data[40 * 32..]), (41 * 32, &word_of(HOLDER).to_be_bytes::<32>()[..]));
+        let (data, _) = encode(&types, &Filling::plain(vec![Address::repeat_byte(0xA5)], U256::ONE));
+        assert_eq!((data.len(), &data[40 * 32..]), (41 * 32, &word_of(Address::repeat_byte(0xA5)).to_be_bytes::<32>()[..]));
         let endless = ["uint256[4000000000]".parse().expect("a type")];
         assert_eq!(encode(&endless, &Filling::plain(Vec::new(), U256::ONE)).0.len(), LIST_MAX * 32 + ZEROS_MAX);
     }

@@ -10,9 +10,10 @@ use super::{
     abi::{self, Selector},
     deployment::DeployedBy,
     effects::{Caller, FunctionEffect},
-    machine::{Machine, Trace},
+    machine::Machine,
+    trace::Trace,
     trial::{Leg, Scene, round_trip},
-    world::{HOLDER, MockAnswer, NEWCOMER, OTHER, PAIR, ROUTER, STRANGER},
+    world::MockAnswer,
 };
 
 /// Powers that may already have stopped or taxed sales on the chain. Taking a balance stops no sale of those who still have theirs.
@@ -101,7 +102,7 @@ impl Trade {
     fn observe(machine: &mut Machine<'_>, scene: &Scene) -> Option<Self> {
         let token = scene.token;
         let (mut reads, mut writes, mut called) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
-        machine.start_trace(HOLDER, token);
+        machine.start_trace(scene.people.holder, token);
         let legs = round_trip(machine, scene, &mut |outcome| {
             reads.extend(outcome.reads.iter().copied());
             writes.extend(outcome.writes.iter().copied());
@@ -112,8 +113,8 @@ impl Trade {
         if !legs[..2].iter().all(|leg| leg.ok) {
             return None;
         }
-        let [holder, pair] = [HOLDER, scene.pair].map(abi::word_of);
-        let router = abi::word_of(ROUTER);
+        let [holder, pair] = [scene.people.holder, scene.pair].map(abi::word_of);
+        let router = abi::word_of(scene.people.other_router);
         let views = [
             (abi::BALANCE_OF, vec![holder]),
             (abi::BALANCE_OF, vec![pair]),
@@ -122,11 +123,11 @@ impl Trade {
         ];
         let mut ledger = BTreeSet::new();
         for (selector, words) in views {
-            let view = machine.simulate(NEWCOMER, token, abi::call(selector, &words));
+            let view = machine.simulate(scene.people.newcomer, token, abi::call(selector, &words));
             ledger.extend(view.reads.into_iter().filter(|slot| writes.contains(slot)));
         }
         // The slot that is the supply; a view that reads more, such as a switch, does not make that part of the ledger.
-        let supply = machine.simulate(NEWCOMER, token, abi::call(abi::TOTAL_SUPPLY, &[]));
+        let supply = machine.simulate(scene.people.newcomer, token, abi::call(abi::TOTAL_SUPPLY, &[]));
         if let (Some(word), [(at, slot)]) = (supply.word(), &supply.reads[..])
             && machine.world().slot(*at, *slot) == word
         {
@@ -150,7 +151,7 @@ impl Trade {
                 DeployedBy::Chain => false,
             };
             let key = (*at, *slot);
-            asked.writers.contains_key(&key) || by_constructor && !self.writes.contains(&key) && !self.own_entry(key, asked)
+            asked.writers.contains_key(&key) || by_constructor && !self.writes.contains(&key) && !self.own_entry(scene, key, asked)
         });
         let unknown: Vec<_> = unknown.copied().collect();
         let alone = unknown.iter().take(SLOTS_MAX).copied().find(|slot| self.changes(machine, scene, *slot));
@@ -165,7 +166,7 @@ impl Trade {
 
     /// The first slot that stops or taxes the trade together with another one.
     fn two_that_matter(&self, machine: &mut Machine<'_>, scene: &Scene, slots: &[(Address, U256)]) -> Option<(Address, U256)> {
-        let values = [U256::ONE, U256::MAX, abi::word_of(PAIR), abi::word_of(HOLDER)];
+        let values = [U256::ONE, U256::MAX, abi::word_of(scene.people.pair), abi::word_of(scene.people.holder)];
         for (at, first) in slots.iter().enumerate() {
             for second in &slots[at + 1..] {
                 for (one, other) in values.iter().flat_map(|one| values.iter().map(move |other| (*one, *other))) {
@@ -180,15 +181,15 @@ impl Trade {
 
     /// Whether it is a mapping entry that nobody else sets: of a seller, whom no constructor knew, or of a mapping in which everybody
     /// writes an entry of their own, such as the delegate of their votes.
-    fn own_entry(&self, (at, slot): (Address, U256), asked: &Asked<'_>) -> bool {
+    fn own_entry(&self, scene: &Scene, (at, slot): (Address, U256), asked: &Asked<'_>) -> bool {
         let own = |account: Address| {
-            let moved = self.trace.entry_of(slot, abi::word_of(account), abi::word_of(STRANGER));
+            let moved = self.trace.entry_of(slot, abi::word_of(account), abi::word_of(scene.people.stranger));
             let written = |slot: U256| {
                 asked.writers.get(&(at, slot)).is_some_and(|writers| writers.iter().any(|writer| writer.caller == Caller::Stranger))
             };
-            moved.is_some_and(|slot| account == HOLDER || written(slot))
+            moved.is_some_and(|slot| account == scene.people.holder || written(slot))
         };
-        [HOLDER, PAIR].into_iter().any(own)
+        [scene.people.holder, scene.people.pair].into_iter().any(own)
     }
 
     /// Whether some value of the slot stops the trade or lowers what arrives.
@@ -196,7 +197,7 @@ impl Trade {
         let old = machine.world().slot(at, slot);
         let large = U256::MAX >> 16;
         let values = [U256::ZERO, U256::ONE, large, U256::MAX, U256::from(99)].into_iter();
-        let accounts = [PAIR, HOLDER, OTHER, STRANGER].map(abi::word_of).into_iter();
+        let accounts = [scene.people.pair, scene.people.holder, scene.people.other, scene.people.stranger].map(abi::word_of).into_iter();
         // Several variables share a word: flips each one that is a flag.
         let flags = (0..32).map(|byte| old ^ (U256::ONE << (8 * byte)));
         let mut values = values.chain(accounts).chain(flags).filter(|value| *value != old);

@@ -8,8 +8,9 @@ use super::{
     CodeInput,
     abi::{self, Filling, RoleNames},
     functions::Function,
-    machine::{Machine, Trace},
-    world::{OWNER, PAIR, RUNTIME_ADDRESS, small},
+    machine::Machine,
+    people::{People, Seed},
+    trace::Trace,
 };
 
 model::words! {
@@ -49,30 +50,50 @@ pub(super) struct Deployment {
 }
 
 impl Deployment {
-    pub(super) fn new(token: Address, deployed_by: DeployedBy, deploys: Option<bool>) -> Self {
-        Self { token, owner: OWNER, deployed_by, deploys, privileged: Vec::new(), roles: Vec::new(), owner_known: false }
+    pub(super) fn new(token: Address, owner: Address, deployed_by: DeployedBy, deploys: Option<bool>) -> Self {
+        Self { token, owner, deployed_by, deploys, privileged: Vec::new(), roles: Vec::new(), owner_known: false }
+    }
+}
+
+/// An address that a constructor is given.
+#[derive(Debug, Clone, Copy)]
+enum Given {
+    Owner,
+    /// The exchange's router, whose answers name its factory and the pool.
+    Router,
+    /// A contract that is none of the others.
+    Other(&'static str),
+}
+
+impl Given {
+    fn address(self, people: &People, seed: Seed) -> Address {
+        match self {
+            Self::Owner => people.owner,
+            Self::Router => people.router,
+            Self::Other(name) => seed.address(name),
+        }
     }
 }
 
 /// Constructor arguments to try: addresses, number, boolean. The first set that succeeds and leaves a supply is used.
-const TRIES: &[(&[Address], u128, bool)] = &[
-    (&[OWNER], 1_000_000_000, true),
-    (&[PAIR], 1_000_000_000, true),
-    (&[OWNER], 1_000_000_000_000_000_000_000_000_000, true),
-    (&[OWNER], 1, true),
-    (&[PAIR, small(0x00FA_1701), small(0x00FA_1702), small(0x00FA_1703)], 1, false),
-    (&[OWNER], 0, false),
-    (&[PAIR], 100, false),
-    (&[PAIR, OWNER], 10_000, true),
+const TRIES: &[(&[Given], u128, bool)] = &[
+    (&[Given::Owner], 1_000_000_000, true),
+    (&[Given::Router], 1_000_000_000, true),
+    (&[Given::Owner], 1_000_000_000_000_000_000_000_000_000, true),
+    (&[Given::Owner], 1, true),
+    (&[Given::Router, Given::Other("one"), Given::Other("two"), Given::Other("three")], 1, false),
+    (&[Given::Owner], 0, false),
+    (&[Given::Router], 100, false),
+    (&[Given::Router, Given::Owner], 10_000, true),
     // A time shortly after now, then one well before.
-    (&[OWNER], 1_800_000_000, true),
-    (&[PAIR, OWNER], 1_600_000_000, true),
+    (&[Given::Owner], 1_900_000_000, true),
+    (&[Given::Router, Given::Owner], 1_600_000_000, true),
 ];
 /// Maximum number of words, all the owner's address, appended for a constructor of unknown types.
 const BLIND_WORDS: usize = 8;
 /// Maximum number of slots that are tried.
 const ASSUMPTIONS_MAX: usize = 48;
-const PRIVILEGED_MAX: usize = 3;
+const PRIVILEGED_MAX: usize = 4;
 
 pub(super) fn set_up(machine: &mut Machine<'_>, input: &CodeInput<'_>, functions: &[Function]) -> Deployment {
     for contract in input.implementations {
@@ -83,17 +104,18 @@ pub(super) fn set_up(machine: &mut Machine<'_>, input: &CodeInput<'_>, functions
         }
     }
     if let Some(storage) = input.storage.filter(|storage| !storage.is_empty()) {
-        machine.world().place(RUNTIME_ADDRESS, input.runtime);
+        let people = machine.people;
+        machine.world().place(people.token, input.runtime);
         for (slot, value) in storage {
-            machine.world().set_slot(RUNTIME_ADDRESS, U256::from_be_bytes(*slot), U256::from_be_bytes(*value));
+            machine.world().set_slot(people.token, U256::from_be_bytes(*slot), U256::from_be_bytes(*value));
         }
-        let asked = abi::OWNER_OF_IT.iter().find_map(|selector| machine.ask(RUNTIME_ADDRESS, *selector, &[]));
+        let asked = abi::OWNER_OF_IT.iter().find_map(|selector| machine.ask(people.token, *selector, &[]));
         let told = input.owner.map(|owner| Address::new(owner.0)).filter(|owner| !owner.is_zero());
         let known = asked.filter(|word| !word.is_zero()).map(abi::address_of).or(told);
         let mut deployment = Deployment {
-            owner: known.unwrap_or(OWNER),
+            owner: known.unwrap_or(people.owner),
             owner_known: known.is_some(),
-            ..Deployment::new(RUNTIME_ADDRESS, DeployedBy::Snapshot, None)
+            ..Deployment::new(people.token, people.owner, DeployedBy::Snapshot, None)
         };
         machine.world().person(deployment.owner);
         assume_ownership(machine, &mut deployment, functions, AssumedSlots::None);
@@ -101,12 +123,18 @@ pub(super) fn set_up(machine: &mut Machine<'_>, input: &CodeInput<'_>, functions
     }
     // A proxy's constructor arguments would name another implementation than the one behind the proxy.
     let creation = input.creation.filter(|code| !code.is_empty() && input.implementations.is_empty());
+    let (place, here) = (&input.place, machine.people.token);
+    if creation.is_some() {
+        // Where its deployer's first contract stands.
+        machine.stand_at(machine.people.owner.create(1), place.venue.as_ref());
+    }
     let deployed = creation.map(|code| deploy(machine, code, input));
     let mut deployment = if let Some(Some(token)) = deployed {
-        Deployment { owner: owner_of(machine, token), ..Deployment::new(token, DeployedBy::Constructor, Some(true)) }
+        Deployment { owner: owner_of(machine, token), ..Deployment::new(token, machine.people.owner, DeployedBy::Constructor, Some(true)) }
     } else {
-        machine.world().place(RUNTIME_ADDRESS, input.runtime);
-        Deployment::new(RUNTIME_ADDRESS, DeployedBy::Code, deployed.map(|token| token.is_some()))
+        machine.stand_at(here, place.venue.as_ref());
+        machine.world().place(here, input.runtime);
+        Deployment::new(here, machine.people.owner, DeployedBy::Code, deployed.map(|token| token.is_some()))
     };
     // Slots that a constructor left empty stay empty.
     let slots = if deployment.deployed_by == DeployedBy::Code { AssumedSlots::All } else { AssumedSlots::None };
@@ -117,14 +145,18 @@ pub(super) fn set_up(machine: &mut Machine<'_>, input: &CodeInput<'_>, functions
 /// The owner after the constructor ran: the address returned by `owner()`, unless it is one of ours; else the deployer.
 fn owner_of(machine: &mut Machine<'_>, token: Address) -> Address {
     let named = abi::OWNER_OF_IT.iter().find_map(|selector| machine.ask(token, *selector, &[])).map(abi::address_of);
-    let Some(named) = named.filter(|named| !invented(*named) && machine.world().mocked(*named)) else { return OWNER };
+    let Some(named) = named.filter(|named| !invented(machine, *named) && machine.world().mocked(*named)) else {
+        return machine.people.owner;
+    };
     machine.world().person(named);
     named
 }
 
 /// Whether the address is one passed to constructors here, rather than one from the code.
-fn invented(address: Address) -> bool {
-    address.is_zero() || [OWNER, PAIR].contains(&address) || TRIES.iter().any(|(addresses, ..)| addresses.contains(&address))
+fn invented(machine: &Machine<'_>, address: Address) -> bool {
+    let (people, seed) = (&machine.people, machine.circumstances.hashes);
+    let given = |given: &Given| given.address(people, seed) == address;
+    address.is_zero() || address == people.pair || TRIES.iter().any(|(addresses, ..)| addresses.iter().any(given))
 }
 
 /// Kinds of empty slots that our owner's address or role is written to.
@@ -151,6 +183,7 @@ impl AssumedSlots {
 /// Runs the constructor with one set of arguments after another. Returns `None` if all fail.
 fn deploy(machine: &mut Machine<'_>, creation: &[u8], input: &CodeInput<'_>) -> Option<Address> {
     let mut without_supply = None;
+    let (people, seed) = (machine.people, machine.circumstances.hashes);
     // Listed addresses get powers that they would not have otherwise: empty lists are tried first.
     let lists = input.constructor_types.is_some_and(|types| types.iter().any(|of| of.contains("[]")));
     let tries = (usize::from(!lists)..=1).flat_map(|length| TRIES.iter().map(move |one| (one, length)));
@@ -158,14 +191,17 @@ fn deploy(machine: &mut Machine<'_>, creation: &[u8], input: &CodeInput<'_>) -> 
         let mark = machine.mark();
         let mut code = creation.to_vec();
         match input.constructor_types {
-            Some(types) => code.extend(arguments(types, addresses, *number, *yes, length)),
+            Some(types) => {
+                let addresses = addresses.iter().map(|given| given.address(&people, seed)).collect();
+                code.extend(arguments(types, addresses, *number, *yes, length));
+            }
             // Unknown types: first without arguments, then with words; surplus words are ignored.
             None if without_supply.is_some() || addresses.len() > 1 => {
-                code.extend(abi::word_of(OWNER).to_be_bytes::<32>().repeat(BLIND_WORDS));
+                code.extend(abi::word_of(people.owner).to_be_bytes::<32>().repeat(BLIND_WORDS));
             }
             None => {}
         }
-        let made = machine.create(OWNER, code.clone());
+        let made = machine.create(people.owner, code.clone());
         let stands = made.created.filter(|address| made.ok && machine.world().code_len(*address) > 0);
         if let Some(token) = stands {
             if machine.ask(token, abi::TOTAL_SUPPLY, &[]).is_some_and(|supply| !supply.is_zero()) {
@@ -178,7 +214,7 @@ fn deploy(machine: &mut Machine<'_>, creation: &[u8], input: &CodeInput<'_>) -> 
             break;
         }
     }
-    let token = machine.create(OWNER, without_supply?).created?;
+    let token = machine.create(people.owner, without_supply?).created?;
     Some(settle(machine, token, input))
 }
 
@@ -190,12 +226,12 @@ fn settle(machine: &mut Machine<'_>, token: Address, input: &CodeInput<'_>) -> A
     token
 }
 
-fn arguments(types: &[String], addresses: &[Address], number: u128, yes: bool, lists: usize) -> Vec<u8> {
+fn arguments(types: &[String], addresses: Vec<Address>, number: u128, yes: bool, lists: usize) -> Vec<u8> {
     let types: Vec<DynSolType> = types.iter().map(|text| text.parse().unwrap_or(DynSolType::Uint(256))).collect();
     // A uint8 is taken to be the decimals.
     let figure = |of: &DynSolType| U256::from(if *of == DynSolType::Uint(8) { 18 } else { number });
     let numbers = types.iter().filter(|of| matches!(of, DynSolType::Uint(_) | DynSolType::Int(_))).map(figure).chain([U256::from(number)]);
-    let filling = Filling { addresses: addresses.to_vec(), numbers: numbers.collect(), yes, decimals: None, names: RoleNames::default() };
+    let filling = Filling { addresses, numbers: numbers.collect(), yes, word: U256::ZERO, decimals: None, names: RoleNames::default() };
     abi::encode_lists(&types, &filling, lists).0
 }
 
@@ -221,8 +257,13 @@ pub(super) fn assume_ownership(
 ) -> bool {
     let mut assumption = Assumption { machine, deployment, slots, left: ASSUMPTIONS_MAX };
     let mut any = false;
-    for function in functions {
-        any |= assumption.enter(function);
+    // In functions that move tokens the caller is compared with many who have no power over anything.
+    let (standard, own): (Vec<_>, Vec<_>) = functions.iter().partition(|function| function.standard());
+    for function in own.into_iter().chain(standard.iter().copied()) {
+        any |= assumption.enter(function, U256::ONE);
+    }
+    for function in standard {
+        any |= assumption.enter(function, U256::ZERO);
     }
     any
 }
@@ -238,13 +279,17 @@ struct Assumption<'a, 'm> {
 
 impl Assumption<'_, '_> {
     /// Passes the checks of a function, one after another. Returns whether a slot was written.
-    fn enter(&mut self, function: &Function) -> bool {
-        let (data, _) = function.call(&Filling::plain(vec![self.deployment.owner], U256::ONE));
+    fn enter(&mut self, function: &Function, number: U256) -> bool {
+        let (data, _) = function.call(&Filling::plain(vec![self.deployment.owner], number));
         let mut any = false;
         // Each success reveals the next check; there are seldom more than two.
         for _ in 0..3 {
             let (outcome, trace) = self.machine.trace(self.deployment.owner, self.deployment.token, data.clone());
             if outcome.ok || self.left == 0 {
+                // Whom it obeys it may obey without refusing anybody else.
+                for (other, slot) in trace.compared.iter().copied() {
+                    self.note_privileged(other, slot);
+                }
                 break;
             }
             let by_owner = self.assume_owner(function, &trace, &data);
@@ -278,13 +323,16 @@ impl Assumption<'_, '_> {
     /// Records the address that the caller was compared with, unless it is one of ours.
     fn note_privileged(&mut self, other: U256, slot: Option<U256>) {
         let (deployment, address) = (&mut *self.deployment, abi::address_of(other));
-        if other >> ADDRESS_BITS != U256::ZERO || other >> 80 == U256::ZERO || address == deployment.owner {
+        let people = self.machine.people;
+        // The pool takes from who sells and gives to who buys; nobody obeys it.
+        let of_exchange = [people.pair, people.router, people.factory, people.coin].contains(&address);
+        if other >> ADDRESS_BITS != U256::ZERO || other >> 80 == U256::ZERO || address == deployment.owner || of_exchange {
             return;
         }
         // Without a snapshot, slots hold our own values, unless a constructor had the address in its code.
         let ours = match deployment.deployed_by {
             DeployedBy::Code => true,
-            DeployedBy::Constructor => invented(address),
+            DeployedBy::Constructor => invented(self.machine, address),
             DeployedBy::Snapshot | DeployedBy::Chain => false,
         };
         let stored = ours && slot.is_some_and(|slot| holds(self.machine.world().slot(deployment.token, slot), other));

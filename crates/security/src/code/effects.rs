@@ -10,13 +10,17 @@ use super::{
     functions::Function,
     funding::{answered_by_mock, balance},
     machine::{EvmOutcome, Machine},
-    trial::{Leg, Scene, Trial, ratio, transfer_in, trial},
-    world::{GATE, HOLDER, MockAnswer, NEWCOMER, OTHER, STRANGER},
+    trial::{self, Leg, Scene, Trial, ratio, transfer_in, trial},
+    world::MockAnswer,
 };
 
 /// Minimum drop of the received share that counts as a tax increase; `LOSS_MIN`: minimum loss of a balance that counts.
 const TAX_STEP: f64 = 0.2;
 const LOSS_MIN: f64 = 0.001;
+/// Share that a scale has to take.
+const SCALED: f64 = 0.5;
+/// Minimum change of one holder's received share that counts as an exemption.
+const EXEMPT_STEP: f64 = 0.01;
 /// Strength of a freeze that stops a holder's own transfers but not the router's sales on their behalf.
 const OWN_HANDS: f64 = 0.5;
 
@@ -29,6 +33,12 @@ pub(super) enum Power {
     StopBuys,
     StopSells,
     RaiseTax,
+    /// A tax of one holder, while another's stays.
+    TaxOne,
+    /// One holder pays less than before, while another pays the same.
+    Exempt,
+    /// A larger sale fails, while one of ordinary size goes through.
+    LowerLimit,
     Gate,
     Destroy,
     Delegate,
@@ -36,11 +46,18 @@ pub(super) enum Power {
     Renounce,
     Dispense,
     FalseTransfer,
+    /// The contract sells tokens of its own, and the caller gets nothing.
+    SwapBack,
     /// The contract calls an address of the caller's choice with the caller's data.
     ArbitraryCall,
 }
 
 impl Power {
+    /// Whether it shows in trading.
+    pub(super) fn of_trades(self) -> bool {
+        matches!(self, Self::StopSells | Self::StopBuys | Self::Blacklist | Self::RaiseTax | Self::TaxOne | Self::LowerLimit)
+    }
+
     /// Whether it shows in balances rather than in trading.
     pub(super) fn of_balances(self) -> bool {
         matches!(self, Self::Drain | Self::HiddenMint | Self::Mint | Self::Dispense)
@@ -52,6 +69,8 @@ pub(super) enum Caller {
     Owner,
     /// An address found in the code, or in the storage of the dataset.
     Privileged,
+    /// Whoever the code knows by a hash or a signature.
+    Recognized,
     Stranger,
 }
 
@@ -60,6 +79,7 @@ impl Caller {
         match self {
             Self::Owner => "owner",
             Self::Privileged => "address it obeys",
+            Self::Recognized => "one whom its code knows by a hash",
             Self::Stranger => "stranger",
         }
     }
@@ -81,6 +101,10 @@ pub(super) struct FunctionEffect {
     pub(super) logged: bool,
     /// Whether a balance rose while the supply did not.
     pub(super) unbacked: bool,
+    /// The call that was made before.
+    pub(super) first: Option<Box<FunctionCall>>,
+    /// Whether the call was to another contract, which the token asks.
+    pub(super) of_other: bool,
     /// Whether they were the token contract's own.
     pub(super) of_contract: bool,
     /// Whether the taken tokens were burned: the supply fell by the same amount and nobody gained.
@@ -100,6 +124,8 @@ pub(super) struct FunctionEffect {
 pub(super) struct BalanceSheet {
     pub(super) supply: Option<U256>,
     pub(super) of: Vec<(Address, U256)>,
+    /// Coins of the chain, of who calls.
+    coins: [(Address, U256); 2],
     /// Slots read for one account's balance and no other's.
     own: Vec<(Address, (Address, U256))>,
     /// Whether some balance comes from a mock contract's answer.
@@ -108,14 +134,23 @@ pub(super) struct BalanceSheet {
 
 impl BalanceSheet {
     pub(super) fn read(machine: &mut Machine<'_>, scene: &Scene, slots: Option<&mut HashSet<(Address, U256)>>) -> Self {
-        let supply = machine.simulate(NEWCOMER, scene.token, abi::call(abi::TOTAL_SUPPLY, &[]));
+        let supply = machine.simulate(scene.people.newcomer, scene.token, abi::call(abi::TOTAL_SUPPLY, &[]));
         let mut reads = supply.reads.clone();
         let mut own = Vec::new();
-        let people = [HOLDER, OTHER, scene.pair, scene.owner, STRANGER, NEWCOMER, scene.token, Address::ZERO];
+        let people = [
+            scene.people.holder,
+            scene.people.other,
+            scene.pair,
+            scene.owner,
+            scene.people.stranger,
+            scene.people.newcomer,
+            scene.token,
+            Address::ZERO,
+        ];
         // If transfers succeed only with generous mock answers, balances come from another contract.
         let (mut of, mut from_mock) = (Vec::new(), machine.world().answer == MockAnswer::HugeBalance);
         for who in people {
-            let outcome = machine.simulate(NEWCOMER, scene.token, abi::call(abi::BALANCE_OF, &[abi::word_of(who)]));
+            let outcome = machine.simulate(scene.people.newcomer, scene.token, abi::call(abi::BALANCE_OF, &[abi::word_of(who)]));
             from_mock |= answered_by_mock(machine, scene.token, who, &outcome);
             of.push((who, outcome.word().unwrap_or_default()));
             own.extend(outcome.reads.iter().map(|slot| (who, *slot)));
@@ -127,7 +162,17 @@ impl BalanceSheet {
         if let Some(slots) = slots {
             slots.extend(reads);
         }
-        Self { supply: supply.word(), of, own, from_mock }
+        let coins = [scene.owner, scene.people.stranger].map(|who| (who, machine.world().coins(who)));
+        Self { supply: supply.word(), of, coins, own, from_mock }
+    }
+
+    /// A slot in which this account's balance is kept, and no other's.
+    pub(super) fn slot_of(&self, who: Address) -> Option<(Address, U256)> {
+        self.own.iter().rev().find(|(of, _)| *of == who).map(|(_, slot)| *slot)
+    }
+
+    fn coins_of(&self, who: Address) -> U256 {
+        self.coins.iter().find(|(of, _)| *of == who).map_or(U256::ZERO, |(_, coins)| *coins)
     }
 
     /// Whether the call wrote a slot of this account's own balance. Changing a shared ledger or scale takes from nobody in particular.
@@ -164,37 +209,77 @@ impl Baseline<'_> {
     /// Result of a call that changed nothing.
     pub(super) fn unchanged(&self) -> After {
         let trades = Some([self.trial.buy, self.trial.sell]);
-        After { moved: false, holder: self.balances.get(HOLDER), supply: self.balances.supply, trades }
+        After { moved: false, holder: self.balances.get(self.scene.people.holder), supply: self.balances.supply, trades }
     }
 }
 
 #[derive(Debug, Clone)]
 pub(super) struct FunctionCall {
     pub(super) from: Address,
+    pub(super) to: Address,
     pub(super) caller: Caller,
+    /// Whether a contract is the caller, so that several may have to agree.
+    pub(super) by_contract: bool,
     pub(super) selector: Selector,
     pub(super) data: Vec<u8>,
     pub(super) arguments: String,
     pub(super) filling: Filling,
     /// Native coin sent along.
     pub(super) pay: U256,
+    /// Whether the arguments are those that the function looks for.
+    pub(super) sought: bool,
+    /// Words of the code whose comparisons come out equal, as for whoever knows what they stand for.
+    pub(super) secrets: Vec<U256>,
 }
 
 impl FunctionCall {
-    pub(super) fn new(function: &Function, from: Address, caller: Caller, filling: Filling) -> Self {
+    pub(super) fn new(function: &Function, from: Address, to: Address, caller: Caller, filling: Filling) -> Self {
         let (data, arguments) = function.call(&filling);
-        Self { from, caller, selector: function.selector, data, arguments, filling, pay: U256::ZERO }
+        Self {
+            from,
+            to,
+            caller,
+            by_contract: false,
+            selector: function.selector,
+            data,
+            arguments,
+            filling,
+            pay: U256::ZERO,
+            sought: false,
+            secrets: Vec::new(),
+        }
     }
 
     /// A plain payment without calldata: runs the fallback.
-    pub(super) fn payment(pay: U256) -> Self {
+    pub(super) fn payment(stranger: Address, token: Address, pay: U256) -> Self {
         let filling = Filling::plain(Vec::new(), U256::ZERO);
-        Self { from: STRANGER, caller: Caller::Stranger, selector: [0; 4], data: Vec::new(), arguments: String::new(), filling, pay }
+        Self {
+            from: stranger,
+            to: token,
+            caller: Caller::Stranger,
+            by_contract: false,
+            selector: [0; 4],
+            data: Vec::new(),
+            arguments: String::new(),
+            filling,
+            pay,
+            sought: false,
+            secrets: Vec::new(),
+        }
     }
 
-    /// Whether it is an ERC-20 function that moves tokens or permits it.
+    /// Whether it is an ERC-20 function that moves tokens or permits it, and the arguments are ordinary ones.
     pub(super) fn standard(&self) -> bool {
-        abi::MOVING.contains(&self.selector)
+        abi::MOVING.contains(&self.selector) && !self.sought
+    }
+
+    /// Makes the call.
+    pub(super) fn make(&self, machine: &mut Machine<'_>) -> EvmOutcome {
+        machine.pay = self.pay;
+        machine.match_secrets(&self.secrets);
+        let outcome = machine.call(self.from, self.to, self.data.clone());
+        machine.match_secrets(&[]);
+        outcome
     }
 
     pub(super) fn effect(&self, power: Power, size: f64, before: impl Into<String>, after: impl Into<String>) -> FunctionEffect {
@@ -207,6 +292,8 @@ impl FunctionCall {
             change: None,
             logged: false,
             unbacked: false,
+            first: None,
+            of_other: false,
             of_contract: false,
             burnt: false,
             taken: None,
@@ -254,13 +341,16 @@ pub(super) fn compare(
     }
     // An account with nothing left cannot sell, and a stranger's calls matter only for what they take.
     let poorer = |who| balances.get(who) < before.balances.get(who).min(scene.funding.amount * U256::from(4));
-    let stands = After { moved, holder: balances.get(HOLDER), supply: balances.supply, trades: None };
-    if poorer(HOLDER) || poorer(scene.pair) {
+    let stands = After { moved, holder: balances.get(scene.people.holder), supply: balances.supply, trades: None };
+    if poorer(scene.people.holder) || poorer(scene.pair) {
         return stands;
     }
     let after = trial(machine, scene, false, None);
     for (thief, caller) in [(0, Caller::Owner), (1, Caller::Stranger)] {
-        if after.theft[thief] && !before.trial.theft[thief] && (caller == call.caller || call.caller == Caller::Privileged) {
+        if after.theft[thief]
+            && !before.trial.theft[thief]
+            && (caller == call.caller || matches!(call.caller, Caller::Privileged | Caller::Recognized))
+        {
             effects.push(call.effect(Power::Theft, 1.0, "refused", "moved"));
         }
     }
@@ -306,10 +396,17 @@ impl Movement<'_> {
         (self.before.balances.get(who), self.after.get(who))
     }
 
-    /// Whether the account lost something, by a write to its own balance.
+    /// Whether the account lost something, by a write to its own balance. What a caller gives away was its own.
     fn lost(&self, who: Address) -> bool {
         let (had, has) = self.balance(who);
-        has < had && self.before.balances.wrote(who, self.outcome)
+        who != self.call.from && has < had && self.before.balances.wrote(who, self.outcome)
+    }
+
+    /// Whether the caller has more than before, of the token or of coins.
+    fn profits(&self) -> bool {
+        let from = self.call.from;
+        let (had, has) = self.balance(from);
+        has > had || self.after.coins_of(from) > self.before.balances.coins_of(from)
     }
 
     /// Whether any account gained.
@@ -329,11 +426,14 @@ impl Movement<'_> {
         let scene = self.before.scene;
         // In an owner's call, the zero address may only stand for a setting that no constructor has set.
         let burnt = (self.call.caller == Caller::Stranger).then_some(Address::ZERO);
-        let givers = [scene.token, scene.owner].into_iter().chain(burnt).filter(|who| *who != self.call.from && self.lost(*who));
+        let givers = [scene.token, scene.owner].into_iter().chain(burnt).filter(|who| self.lost(*who));
         givers
             .map(|who| {
                 let (had, has) = self.balance(who);
-                let effect = self.on_amount(Power::Dispense, ratio(had - has, had), &scene.name(who), (had, has));
+                let (then, now) = self.balance(scene.pair);
+                let sold = now.saturating_sub(then) >= (had - has) / U256::from(10) * U256::from(9);
+                let power = if who == scene.token && sold && !self.profits() { Power::SwapBack } else { Power::Dispense };
+                let effect = self.on_amount(power, ratio(had - has, had), &scene.name(who), (had, has));
                 FunctionEffect { of_contract: who == scene.token, taken: (!self.gained()).then_some((who, had - has)), ..effect }
             })
             .collect()
@@ -345,9 +445,12 @@ impl Movement<'_> {
             let (had, has) = self.balance(who);
             if self.lost(who) { ratio(had - has, had) } else { 0.0 }
         };
-        let losses = [HOLDER, OTHER, self.before.scene.pair].map(|who| (who, loss(who)));
+        let losses = [self.before.scene.people.holder, self.before.scene.people.other, self.before.scene.pair].map(|who| (who, loss(who)));
         // Rescaling (rebase): all balances changed by the same factor.
         let (low, high) = losses.iter().fold((1.0_f64, 0.0_f64), |(low, high), (_, loss)| (low.min(*loss), high.max(*loss)));
+        if let Some(effect) = self.scaled() {
+            return Some(effect);
+        }
         if high < LOSS_MIN || (high < 0.999 && high - low < 1e-6) {
             return None;
         }
@@ -359,9 +462,20 @@ impl Movement<'_> {
         Some(FunctionEffect { burnt: !gained && supply_fell == Some(had - has), taken: (!gained).then_some((who, had - has)), ..effect })
     }
 
+    /// Detects a scale that takes most from both holders and spares the pool: what they have left buys nothing like what they had.
+    fn scaled(&self) -> Option<FunctionEffect> {
+        let people = self.before.scene.people;
+        let [holder, other, pair] = [people.holder, people.other, self.before.scene.pair].map(|who| {
+            let (had, has) = self.balance(who);
+            if has < had { ratio(had - has, had) } else { 0.0 }
+        });
+        let spares = holder >= SCALED && other >= SCALED && pair < LOSS_MIN && !self.lost(people.holder);
+        spares.then(|| self.on_amount(Power::Drain, holder, &self.before.scene.name(people.holder), self.balance(people.holder)))
+    }
+
     /// Detects a gain without a corresponding loss.
     fn minted(&self, machine: &mut Machine<'_>, drained: bool) -> Option<FunctionEffect> {
-        let Scene { token, pair, funding, .. } = *self.before.scene;
+        let Scene { people, token, pair, funding, .. } = *self.before.scene;
         let least = (funding.supply / U256::from(1_000_000)).max(U256::ONE);
         let rose = |(then, now): (U256, U256)| now > then && now - then >= least;
         let gain = |who: Address| {
@@ -369,7 +483,7 @@ impl Movement<'_> {
             now.saturating_sub(then)
         };
         // Rescaling (rebase): both holders gained.
-        if rose(self.balance(HOLDER)) && rose(self.balance(OTHER)) {
+        if rose(self.balance(people.holder)) && rose(self.balance(people.other)) {
             return None;
         }
         let gainers = self.after.of.iter().map(|(who, _)| *who).filter(|who| *who != pair && rose(self.balance(*who)));
@@ -421,7 +535,7 @@ pub(super) fn stopped(
     }
     // A freeze may stop the holder's transfers but forget the router's transferFrom. The frozen account must not be the newcomer.
     let own_hands = was.send.ok && !after.send.ok && after.sell.ok && after.other_send.is_some_and(|leg| leg.ok);
-    if own_hands && !call.filling.addresses.contains(&NEWCOMER) {
+    if own_hands && !call.filling.addresses.contains(&before.scene.people.newcomer) {
         effects.push(call.effect(Power::Blacklist, OWN_HANDS, "transfer goes through", "transfer fails, another holder's does not"));
     }
     // Stopping both buys and sells is a pause; stopping buys alone is a different power.
@@ -429,14 +543,32 @@ pub(super) fn stopped(
         effects.push(call.effect(Power::StopBuys, 1.0, "buy goes through", "buys fail"));
     }
     for (name, old, new) in [("buy", was.buy, after.buy), ("sell", was.sell, after.sell)] {
-        if old.ok && new.ok && old.share - new.share >= TAX_STEP {
+        if old.ok && new.ok && (old.share - new.share).abs() >= EXEMPT_STEP {
             let text = |share: f64| format!("{name} receives {:.1} %", share * 100.0);
-            effects.push(call.effect(Power::RaiseTax, old.share - new.share, text(old.share), text(new.share)));
+            // Purchases come one after the other, and the first may be taxed for its haste.
+            let one = name == "sell" && only_one(machine, before);
+            let power = match (old.share - new.share >= TAX_STEP, one) {
+                (true, true) => Power::TaxOne,
+                (true, false) => Power::RaiseTax,
+                (false, true) if new.share > old.share => Power::Exempt,
+                _ => continue,
+            };
+            effects.push(call.effect(power, (old.share - new.share).abs(), text(old.share), text(new.share)));
         }
     }
-    if after.called.contains(&GATE) && !was.called.contains(&GATE) {
+    if was.large.is_some_and(|leg| leg.ok) && after.sell.ok && after.buy.ok && !trial::large_sale(machine, before.scene).ok {
+        effects.push(call.effect(Power::LowerLimit, 1.0, "a larger sell goes through", "a larger sell fails, an ordinary one does not"));
+    }
+    let gate_address = &before.scene.people.gate;
+    if after.called.contains(gate_address) && !was.called.contains(gate_address) {
         gate(machine, before, call, effects);
     }
+}
+
+/// Whether another holder sells as before, in the present state.
+fn only_one(machine: &mut Machine<'_>, before: &Baseline<'_>) -> bool {
+    let after = trial(machine, before.scene, true, None);
+    matches!((before.trial.other_sell, after.other_sell), (Some(was), Some(is)) if was.ok && is.ok && (was.share - is.share).abs() < EXEMPT_STEP / 2.0)
 }
 
 /// Detects whether trading depends on the answers of the contract that the call made the token consult.
@@ -450,7 +582,7 @@ fn gate(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &FunctionCall, e
     machine.rollback(mark);
     if scores.iter().any(|score| *score != scores[0]) {
         // Whether the caller has lost the power by handing it over.
-        let control_transferred = !machine.simulate(call.from, before.scene.token, call.data.clone()).ok;
+        let control_transferred = !machine.simulate(call.from, call.to, call.data.clone()).ok;
         effects.push(FunctionEffect { control_transferred, ..call.effect(Power::Gate, 1.0, "own rules", "another contract's word") });
     }
 }

@@ -1,13 +1,14 @@
 //! Anomalies from trials and effects, each with its strength, sentence and evidence.
 
+use revm::primitives::Address;
+
 use super::{
     super::{Anomaly, AnomalyCode, Evidence, PowerHolder, Taxes},
     abi,
     deployment::DeployedBy,
-    effects::{Caller, FunctionEffect, Power},
+    effects::{Caller, FunctionCall, FunctionEffect, Power},
     funding::Funding,
     trial::{Leg, ONE_LEG, Opening, Trial},
-    world::PAIR,
 };
 
 /// A smaller tax is a rounding error.
@@ -16,7 +17,7 @@ pub(super) const TAX_FATAL: f64 = 0.5;
 /// Strength of sales of which only some fail: until the owner opens them, at some time, or for some.
 pub(super) const SOME_SALES: f64 = 0.6;
 /// Strength of findings with zeroed storage: the contract may never have been in that state.
-const ZERO_STORAGE: f64 = 0.8;
+pub(super) const ZERO_STORAGE: f64 = 0.8;
 /// Strength factor if the taken balance is burned.
 const BURNT: f64 = 0.5;
 /// Strength of a pause that the owner can end, but that was not seen to be started.
@@ -45,6 +46,7 @@ pub(super) struct Traded<'a> {
     pub(super) opening: Opening,
     pub(super) deployed_by: DeployedBy,
     pub(super) funding: &'a Funding,
+    pub(super) pair: Address,
     /// Whether the snapshot is not known to be incomplete.
     pub(super) whole: bool,
 }
@@ -174,7 +176,7 @@ pub(super) fn outside(traded: &Traded<'_>, found: &[Anomaly], holder: PowerHolde
         return None;
     }
     // With the code alone, the slot that names it is empty.
-    let asked = traded.trial.called.iter().find(|address| **address != PAIR && !address.is_zero());
+    let asked = traded.trial.called.iter().find(|address| **address != traded.pair && !address.is_zero());
     let asked = asked.map_or_else(String::new, |address| format!(" {address:#x}"));
     let shown = seen("transfer", "holder", "fails", format!("goes through when{asked} answers otherwise"));
     let text = format!("another contract{asked} that its deployer chose decides whether transfers go through");
@@ -224,7 +226,12 @@ pub(super) fn powers(effects: &[FunctionEffect], theft: [bool; 2], holder: Power
         for (_, effect) in proofs.iter().take(PROOFS_MAX) {
             anomaly = anomaly.evidence(proof(effect));
         }
-        found.push(anomaly.held_by(holder));
+        let own = match best.call {
+            FunctionCall { caller: Caller::Privileged, by_contract: true, .. } => PowerHolder::Contract,
+            FunctionCall { caller: Caller::Privileged | Caller::Recognized, .. } => PowerHolder::Account,
+            _ => holder,
+        };
+        found.push(anomaly.held_by(own));
     }
     for (thief, code, who) in [(0, AnomalyCode::OwnerDrain, "owner"), (1, AnomalyCode::PublicDrain, "stranger")] {
         if theft[thief] && !found.iter().any(|anomaly| anomaly.code == code) {
@@ -264,6 +271,9 @@ const CODES: &[AnomalyCode] = &[
     AnomalyCode::PublicMint,
     AnomalyCode::BuyBlockable,
     AnomalyCode::Pausable,
+    AnomalyCode::PersonalTax,
+    AnomalyCode::LimitChangeable,
+    AnomalyCode::Whitelist,
     AnomalyCode::OwnerRescue,
     AnomalyCode::OwnerMint,
 ];
@@ -288,8 +298,15 @@ fn part_of_wider(effect: &FunctionEffect, effects: &[FunctionEffect]) -> bool {
 /// The anomaly code of an effect, and its strength.
 fn counts_as(effect: &FunctionEffect) -> Option<(AnomalyCode, f64)> {
     let stranger = effect.call.caller == Caller::Stranger;
+    if effect.of_other && effect.power.of_trades() {
+        return Some((AnomalyCode::ExternalGate, 1.0));
+    }
     Some(match effect.power {
         Power::Drain | Power::Theft if stranger => (AnomalyCode::PublicDrain, effect.size),
+        // Who moves a part without approval moves the rest, too.
+        Power::Drain if effect.call.selector == abi::TRANSFER_FROM && effect.call.caller == Caller::Recognized => {
+            (AnomalyCode::OwnerDrain, 1.0)
+        }
         // An issuer that burns tokens it issued, as bridges do, does not enrich itself.
         Power::Drain if effect.burnt => (AnomalyCode::OwnerDrain, effect.size * BURNT),
         Power::Drain | Power::Theft => (AnomalyCode::OwnerDrain, effect.size),
@@ -304,6 +321,9 @@ fn counts_as(effect: &FunctionEffect) -> Option<(AnomalyCode, f64)> {
         Power::StopBuys => (AnomalyCode::BuyBlockable, 1.0),
         Power::StopSells => (AnomalyCode::Pausable, 1.0),
         Power::RaiseTax => (AnomalyCode::TaxRaisable, effect.size / 0.5),
+        Power::TaxOne => (AnomalyCode::PersonalTax, effect.size / 0.5),
+        Power::Exempt => (AnomalyCode::Whitelist, 1.0),
+        Power::LowerLimit => (AnomalyCode::LimitChangeable, 1.0),
         Power::Gate => (AnomalyCode::ExternalGate, 1.0),
         Power::FalseTransfer => (AnomalyCode::EventLie, 1.0),
         Power::Destroy => (AnomalyCode::SelfDestruct, if stranger { 1.0 } else { 0.6 }),
@@ -312,7 +332,7 @@ fn counts_as(effect: &FunctionEffect) -> Option<(AnomalyCode, f64)> {
         Power::Dispense if effect.of_contract && !stranger => (AnomalyCode::OwnerRescue, 1.0),
         // A sale or a faucet gives away tokens that are not the caller's, but no trader's either.
         Power::Dispense | Power::ArbitraryCall => (AnomalyCode::OwnerDrain, DISPENSED),
-        Power::Renounce => return None,
+        Power::Renounce | Power::SwapBack => return None,
     })
 }
 
@@ -350,6 +370,12 @@ fn sentence(code: AnomalyCode, effect: &FunctionEffect) -> String {
         AnomalyCode::TaxRaisable => format!("{call} raises the tax: {change}"),
         AnomalyCode::Blacklist if effect.size < 1.0 => format!("{call} stops one holder's transfers while others send and a router sells"),
         AnomalyCode::Blacklist => format!("{call} stops one holder's sale while others sell"),
+        AnomalyCode::PersonalTax => format!("{call} raises the tax of one holder, and not of others: {change}"),
+        AnomalyCode::Whitelist => format!("{call} exempts one holder from the tax: {change}"),
+        AnomalyCode::LimitChangeable => format!("{call} lowers the largest sale: {change}"),
+        AnomalyCode::ExternalGate if effect.of_other => {
+            format!("{call} at {:#x}, which every transfer asks, decides it: {change}", effect.call.to)
+        }
         AnomalyCode::ExternalGate => format!("{call} lets another contract decide whether transfers go through"),
         AnomalyCode::EventLie => format!("{call} logs a Transfer that moves nothing: {before} before and after"),
         AnomalyCode::SelfDestruct => format!("{call} destroys the contract"),
@@ -398,6 +424,8 @@ pub(super) fn returns(renounce: &FunctionEffect, left: &[FunctionEffect]) -> Opt
 /// Powers that remain although the dataset's storage names no owner.
 pub(super) fn kept(left: &[FunctionEffect]) -> Option<Anomaly> {
     let (effect, code, strength) = strongest(left)?;
+    // Who says that nobody owns it and can still stop sales has lied about it.
+    let strength = if matches!(code, AnomalyCode::Pausable | AnomalyCode::ExternalGate) { 1.0 } else { strength };
     let who = if effect.call.caller == Caller::Owner { "the old owner" } else { "an address it obeys" };
     let text = format!("its owner is the zero address, and {who} can still use {}: {}", code.word(), beside(effect));
     Some(Anomaly::new(AnomalyCode::OwnershipReturns, strength, text).evidence(proof(effect)))

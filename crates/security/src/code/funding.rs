@@ -8,7 +8,7 @@ use super::{
     deployment::{DeployedBy, Deployment},
     machine::{EvmOutcome, Machine},
     trial::Scene,
-    world::{HOLDER, MockAnswer, OTHER, OWNER, PAIR},
+    world::MockAnswer,
 };
 
 /// Supply, in whole tokens, for a token that returns none: below most caps.
@@ -64,7 +64,8 @@ pub(super) fn fund_on_chain(machine: &mut Machine<'_>, scene: &Scene, supply: U2
     let mut funding = Funding::of(supply, pool, decimals);
     let want = funding.amount.saturating_mul(U256::from(TRADES_HELD));
     let enough = |held: Option<U256>| held.is_some_and(|held| held >= funding.amount * U256::from(4));
-    for who in [HOLDER, OTHER] {
+    let people = machine.people;
+    for who in [people.holder, people.other] {
         let came = [scene.pair, scene.owner].into_iter().any(|from| {
             let mark = machine.mark();
             machine.next_block();
@@ -97,9 +98,9 @@ pub(super) fn write_balance(machine: &mut Machine<'_>, token: Address, who: Addr
 
 /// Deals balances to pair, holders and owner. Returns `None` if that fails either way, or if balances come from another contract.
 pub(super) fn fund(machine: &mut Machine<'_>, deployment: &Deployment) -> Option<Funding> {
-    let token = deployment.token;
+    let (token, people) = (deployment.token, machine.people);
     let question = abi::call(abi::TOTAL_SUPPLY, &[]);
-    let mut supply = machine.simulate(OWNER, token, question.clone()).word().unwrap_or_default();
+    let mut supply = machine.simulate(people.owner, token, question.clone()).word().unwrap_or_default();
     let supply_named = !supply.is_zero();
     // With the code alone, zero decimals may only mean that no constructor has set them.
     let least = u8::from(deployment.deployed_by == DeployedBy::Code);
@@ -112,8 +113,14 @@ pub(super) fn fund(machine: &mut Machine<'_>, deployment: &Deployment) -> Option
     // A supply of few units cannot be split finely.
     let part = |divisor: u64| (supply / U256::from(divisor)).max(U256::from(4));
     let amount = (supply / U256::from(10_000)).max(U256::ONE);
-    let wanted =
-        [(PAIR, part(5)), (HOLDER, part(500)), (OTHER, part(500)), (OWNER, part(10)), (token, part(100)), (Address::ZERO, part(100))];
+    let wanted = [
+        (people.pair, part(5)),
+        (people.holder, part(500)),
+        (people.other, part(500)),
+        (people.owner, part(10)),
+        (token, part(100)),
+        (Address::ZERO, part(100)),
+    ];
     let mut by_transfers = true;
     for (who, want) in wanted {
         let has = balance(machine, token, who).unwrap_or_default();
@@ -131,15 +138,15 @@ pub(super) fn fund(machine: &mut Machine<'_>, deployment: &Deployment) -> Option
             continue;
         }
         machine.rollback(mark);
-        let needed = ![OWNER, token, Address::ZERO].contains(&who);
+        let needed = ![people.owner, token, Address::ZERO].contains(&who);
         by_transfers &= !needed;
         let found = search(machine, token, &abi::call(abi::BALANCE_OF, &[abi::word_of(who)]), want);
         if !found && needed {
             return None;
         }
     }
-    let asked = machine.simulate(OWNER, token, abi::call(abi::BALANCE_OF, &[abi::word_of(HOLDER)]));
-    (!answered_by_mock(machine, token, HOLDER, &asked)).then_some(Funding { supply, amount, decimals, supply_named, by_transfers })
+    let asked = machine.simulate(people.owner, token, abi::call(abi::BALANCE_OF, &[abi::word_of(people.holder)]));
+    (!answered_by_mock(machine, token, people.holder, &asked)).then_some(Funding { supply, amount, decimals, supply_named, by_transfers })
 }
 
 /// Whether the result of `balanceOf` comes from a mock contract, so that it proves nothing.
@@ -151,7 +158,7 @@ pub(super) fn answered_by_mock(machine: &mut Machine<'_>, token: Address, who: A
     let question = abi::call(abi::BALANCE_OF, &[abi::word_of(who)]);
     let differs = MockAnswer::ALL.into_iter().filter(|answer| *answer != said).any(|answer| {
         machine.world().answer = answer;
-        machine.simulate(OWNER, token, question.clone()).word() != asked.word()
+        machine.simulate(machine.people.owner, token, question.clone()).word() != asked.word()
     });
     machine.world().answer = said;
     differs
@@ -190,7 +197,7 @@ impl SlotSearch<'_> {
     }
 
     fn ask(&self, machine: &mut Machine<'_>) -> EvmOutcome {
-        machine.simulate(OWNER, self.token, self.question.to_vec())
+        machine.simulate(machine.people.owner, self.token, self.question.to_vec())
     }
 
     fn put(&mut self, machine: &mut Machine<'_>, (at, slot): (Address, U256), value: U256) -> Option<U256> {

@@ -5,25 +5,28 @@ mod exchanges;
 mod pools;
 #[cfg(test)]
 mod tests;
-mod trades;
-mod verdict;
 
-use std::sync::Arc;
+use std::{rc::Rc, sync::Arc};
 
 use revm::primitives::{Address, U256};
 
-pub use self::exchanges::{Exchange, Exchanges, PoolKind, QuoteCoin};
-use self::{exchanges::PoolPlace, pools::LivePool};
+use self::exchanges::PoolPlace;
+pub use self::exchanges::{Exchange, Exchanges, PoolKind, QuoteCoin, Venue};
+pub(super) use self::pools::{LivePool, balance_slot_of, reserves};
 use super::{
-    Budget, CodeInput, CodeReport, ImplementationContract, SaleState, abi,
+    Budget, CodeInput, CodeReport, ImplementationContract, SaleState, UpgradedBy, abi,
+    circumstances::Circumstances,
     deployment::{self, AssumedSlots, DeployedBy, Deployment},
     findings,
     functions::{self, CodeShape},
     funding,
     machine::Machine,
+    market::{Deal, Trader},
+    people::{People, Seed},
     trial::{self, Opening, Scene},
+    trials::{self, Trials, verdict},
     try_powers,
-    world::{HOLDER, OTHER, PAIR, ROUTER, World},
+    world::World,
 };
 use crate::{
     AnomalyCode,
@@ -38,6 +41,19 @@ use model::{
 
 /// Times that the state is read on; after that trades show nothing, and powers are judged by what is known.
 const ROUNDS_MAX: u32 = 10;
+/// Owners of owners that are followed.
+const OWNERS_MAX: usize = 3;
+/// Findings of the trades, not of the owner's powers.
+const SHOWN_BY_TRADES: [AnomalyCode; 8] = [
+    AnomalyCode::SellBlocked,
+    AnomalyCode::SellTax,
+    AnomalyCode::BuyBlockable,
+    AnomalyCode::BuyTax,
+    AnomalyCode::SimulatorAware,
+    AnomalyCode::ClosesLater,
+    AnomalyCode::Cooldown,
+    AnomalyCode::Limit,
+];
 /// Maximum number of contracts whose functions are taken for the token's own.
 const IMPLEMENTATIONS_MAX: usize = 32;
 
@@ -64,7 +80,11 @@ pub fn inspect(
     };
     // As for code alone: a panic in the interpreter loses this contract's result only.
     let ran = caught(|| {
-        let mut machine = Machine::of_chain(budget, cancelled, World::of_chain(Arc::clone(&live.state)), (live.chain, head));
+        let seed = Seed::new(&head.hash, Some(token));
+        let people = People::new(seed, Some(token), live.exchanges.venue(live.chain.as_str()).as_ref());
+        let circumstances = Circumstances::after(&head, seed);
+        let world = World::of_chain(Arc::clone(&live.state), people, &circumstances);
+        let mut machine = Machine::of_chain(budget, cancelled, (world, circumstances), (live.chain, head));
         Run { input, live, token, places: &places }.execute(&mut machine)
     });
     ran.unwrap_or_else(|| Ok(CodeReport { unfinished: vec!["executing it broke off".into()], ..CodeReport::default() }))
@@ -79,7 +99,7 @@ struct LiveOwner {
 }
 
 /// Whether there is code of its own: an account may also delegate to code (EIP-7702) and still be one person's.
-fn is_contract(code: &[u8]) -> bool {
+pub(super) fn is_contract(code: &[u8]) -> bool {
     !code.is_empty() && !code.starts_with(&[0xEF, 0x01, 0x00])
 }
 
@@ -110,6 +130,7 @@ impl Run<'_> {
         let owner = self.owner(machine, &input);
         let owner_is_contract = owner.now.is_some_and(|owner| is_contract(&machine.world().code(owner)));
         let input = CodeInput { owner_is_contract, ..input };
+        let input = CodeInput { upgraded_by: self.upgraded_by(machine), ..input };
         let unknown = super::proxy(&mut shape, &input, &mut report);
         report.selectors = shape.functions.iter().map(|function| function.selector).collect();
         if unknown {
@@ -127,9 +148,31 @@ impl Run<'_> {
         LiveOwner { now, told }
     }
 
+    /// Who can exchange the contract behind a proxy: the admin of EIP-1967, or who owns that contract.
+    fn upgraded_by(&self, machine: &mut Machine<'_>) -> Option<UpgradedBy> {
+        let slot = U256::from_str_radix(pools::ADMIN_SLOT, 16).ok()?;
+        let mut admin = abi::address_of(machine.world().slot(self.token, slot));
+        if admin.is_zero() {
+            return None;
+        }
+        let shown = |address: Address| model::address::Address(address.into_array());
+        for _ in 0..OWNERS_MAX {
+            if !is_contract(&machine.world().code(admin)) {
+                return Some(UpgradedBy::Person(shown(admin)));
+            }
+            match machine.ask(admin, abi::OWNER_OF_IT[0], &[]).map(abi::address_of) {
+                Some(owner) if owner.is_zero() => return Some(UpgradedBy::Nobody),
+                Some(owner) if owner != admin => admin = owner,
+                _ => break,
+            }
+        }
+        Some(UpgradedBy::Contract(shown(admin)))
+    }
+
     /// Contracts that the token hands its calls to, found by calling it.
     fn implementations(&self, machine: &mut Machine<'_>) -> Vec<ImplementationContract> {
-        let holder = abi::word_of(HOLDER);
+        let people = machine.people;
+        let holder = abi::word_of(people.holder);
         let calls = [
             abi::call(abi::TOTAL_SUPPLY, &[]),
             abi::call(abi::BALANCE_OF, &[holder]),
@@ -138,7 +181,7 @@ impl Run<'_> {
         ];
         let mut found: Vec<ImplementationContract> = Vec::new();
         for data in calls {
-            for address in machine.simulate(OTHER, self.token, data).delegated {
+            for address in machine.simulate(people.other, self.token, data).delegated {
                 let known = found.iter().any(|contract| contract.address.0 == address.0.0);
                 let code = machine.world().code(address);
                 if !known && address != self.token && !code.is_empty() && found.len() < IMPLEMENTATIONS_MAX {
@@ -158,7 +201,7 @@ impl Run<'_> {
         pool: Option<&LivePool>,
         report: &mut CodeReport,
     ) -> Result<(), MissingState> {
-        let mut deployment = Deployment::new(self.token, DeployedBy::Chain, None);
+        let mut deployment = Deployment::new(self.token, machine.people.owner, DeployedBy::Chain, None);
         report.deployed_by = Some(DeployedBy::Chain);
         if !shape.token() {
             report.unfinished.push("it is not a token: it has no transfer or no balanceOf".into());
@@ -170,28 +213,65 @@ impl Run<'_> {
         }
         report.owner = owner.now.map(|owner| model::address::Address(owner.into_array()));
         machine.world().person(deployment.owner);
+        if let Some(pool) = pool {
+            machine.people = People { pair: pool.address, router: pool.router, factory: pool.factory, coin: pool.quote, ..machine.people };
+        }
         deployment::assume_ownership(machine, &mut deployment, &shape.functions, AssumedSlots::None);
-        let (pair, router) = pool.map_or((PAIR, ROUTER), |pool| (pool.address, pool.router));
+        let (pair, router) = pool.map_or((machine.people.pair, machine.people.router), |pool| (pool.address, pool.router));
         let supply = machine.ask(self.token, abi::TOTAL_SUPPLY, &[]).unwrap_or_default();
         let blank = funding::Funding::of(supply, None, input.decimals);
-        let scene =
-            Scene { token: self.token, owner: deployment.owner, pair, router, v2: pool.is_some_and(LivePool::is_v2), funding: blank };
-        let trades = pool.map(|pool| trades::simulate(machine, &scene, pool)).unwrap_or_default();
+        let scene = Scene {
+            people: machine.people,
+            token: self.token,
+            owner: deployment.owner,
+            pair,
+            router,
+            pool: pool.cloned().map(Rc::new),
+            funding: blank,
+        };
+        let trade_at = |pool: &LivePool| {
+            machine.set_exchange(vec![pool.address, pool.router, pool.factory, pool.quote]);
+            trials::run(&mut Trader::new(machine, &scene))
+        };
+        let trials = pool.map(trade_at).unwrap_or_default();
         report.simulation = self.live.state.block().map(|head| Simulation {
             block: head.number,
             timestamp: Time(i64::try_from(head.timestamp).unwrap_or(i64::MAX).saturating_mul(SECOND_MS)),
             pool: pool.map(|pool| model::address::Address(pool.address.into_array())),
             dex: pool.map(|pool| pool.dex.clone()),
-            trades: trades.clone(),
+            trades: verdict::shown(&trials),
             requests: self.live.state.requests(),
         });
-        verdict::judge(&trades, self.live, pool, report);
+        self.judge(&trials, pool, report);
         let Some(funding) = funding::fund_on_chain(machine, &scene, supply, input.decimals) else {
             report.unfinished.push("no balance could be dealt, so the owner's powers were not tried".into());
             return self.complete(machine).map(|whole| give_up_unless(whole, report));
         };
         let scene = Scene { funding, ..scene };
         self.powers(machine, input, shape, &deployment, &scene, report)
+    }
+
+    /// Adds what the trades show to the report.
+    fn judge(&self, trials: &Trials, pool: Option<&LivePool>, report: &mut CodeReport) {
+        let block = self.live.state.block().map_or(0, |head| head.number);
+        let Some(pool) = pool else {
+            report.sale = SaleState::Depends(format!("no pool of it was found at the exchanges known on {}", self.live.chain));
+            return;
+        };
+        let at = format!("in its pool at {} at block {block}", pool.dex);
+        report.taxes = Some(verdict::taxes(trials));
+        report.traded = trials.sell.is_some();
+        report.trials = Some(trials.done());
+        report.anomalies.extend(verdict::findings(trials, &at));
+        report.sale = match (&trials.sell, &trials.buy) {
+            (Some(_), _) => SaleState::Stands,
+            (None, Some(Deal { reason: Some(why), .. })) => SaleState::Depends(format!("nobody can buy it {at} ({why})")),
+            (None, _) => SaleState::Depends("its trades were cut off for their length".to_owned()),
+        };
+        report.proofs = [AnomalyCode::SellBlocked, AnomalyCode::SellTax].map(|code| (code, verdict::evidence(trials))).into();
+        if trials.unfinished {
+            report.unfinished.push("some trades were cut off for their length".to_owned());
+        }
     }
 
     /// Whether all that the calls so far read is known. Errors: what is not, while another round trip is worth it.
@@ -226,11 +306,14 @@ impl Run<'_> {
             opening,
             deployed_by: DeployedBy::Chain,
             funding: &scene.funding,
+            pair: scene.pair,
             whole: true,
         };
         report.opening = Some(opening);
         if opening == Opening::Owner {
-            verdict::note_owner_opens(report);
+            for anomaly in report.anomalies.iter_mut().filter(|anomaly| anomaly.code == AnomalyCode::SellBlocked) {
+                anomaly.sentence.push_str("; a call of the owner would let sales through");
+            }
         }
         report.conclusive = trial.score() >= trial::ONE_LEG;
         if !report.conclusive {
@@ -250,13 +333,12 @@ impl Run<'_> {
 
 /// Withdraws what the trades seemed to show, if they ran over a state that is not whole: a contract may read on without an end.
 fn give_up_unless(whole: bool, report: &mut CodeReport) {
-    const SHOWN_BY_TRADES: [AnomalyCode; 3] = [AnomalyCode::SellBlocked, AnomalyCode::SellTax, AnomalyCode::BuyBlockable];
     if whole {
         return;
     }
     report.anomalies.retain(|anomaly| !SHOWN_BY_TRADES.contains(&anomaly.code));
     report.proofs.clear();
-    (report.traded, report.taxes) = (false, None);
+    (report.traded, report.taxes, report.trials) = (false, None, None);
     if let Some(simulation) = &mut report.simulation {
         simulation.trades = SimulatedTrades::default();
     }

@@ -1,8 +1,6 @@
 //! EVM wrapper: executes calls in the world, each within a budget of gas and work, and records what an observer sees. The choice of calls
 //! belongs to other files.
 
-use std::collections::BTreeMap;
-
 use revm::{
     Context, ExecuteEvm, InspectEvm, Inspector, Journal, MainBuilder,
     context::{BlockEnv, CfgEnv, ContextTr, JournalTr, TxEnv},
@@ -20,6 +18,10 @@ use model::{chain::Chain as ModelChain, chain_state::BlockHead};
 use super::{
     Budget,
     abi::{self, Selector},
+    circumstances::{BlockFacts, Circumstances},
+    live::Venue,
+    people::{People, Seed},
+    trace::Trace,
     world::World,
 };
 
@@ -27,8 +29,8 @@ type Chain = Context<BlockEnv, TxEnv, CfgEnv, World, Journal<World>, ()>;
 
 /// Seconds between blocks of a fresh world.
 const BLOCK_SECONDS: u64 = 12;
-const DAY_SECONDS: u64 = 86_400;
-const GENESIS: (u64, u64) = (20_000_000, 1_720_000_000);
+/// A block of Ethereum and its time, from which the number of another one follows.
+const KNOWN_BLOCK: (u64, u64) = (20_000_000, 1_720_000_000);
 /// Gas limit of a constructor, which has to store a whole contract.
 const DEPLOY_GAS: u64 = 16_000_000;
 /// Work of one signature recovery (ECRECOVER), which takes some thousand times longer than its gas suggests.
@@ -38,7 +40,6 @@ const CHAIN_GAS: u64 = 12_000_000;
 /// Work of such a call: a sale may make the token sell for itself and pay many.
 const CHAIN_WORK: u64 = 4_000_000;
 const CALL_WORK: u64 = 60;
-const TRACE_MAX: usize = 4_000;
 
 /// Result of a call.
 #[derive(Debug, Default)]
@@ -57,6 +58,8 @@ pub(super) struct EvmOutcome {
     pub(super) called: Vec<Address>,
     /// Addresses that were called with exactly the bytes that the caller passed.
     pub(super) handed: Vec<Address>,
+    /// Gas that it took.
+    pub(super) gas: u64,
 }
 
 impl EvmOutcome {
@@ -70,6 +73,20 @@ impl EvmOutcome {
     }
 }
 
+/// Who sends a transaction, who makes its call (the same, unless a contract passes it on), and its gas limit where it is a person's.
+#[derive(Debug, Clone, Copy)]
+struct Sender {
+    origin: Address,
+    caller: Address,
+    gas: Option<u64>,
+}
+
+impl Sender {
+    fn direct(from: Address) -> Self {
+        Self { origin: from, caller: from, gas: None }
+    }
+}
+
 /// Rollback point: world, block and mock answers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Checkpoint {
@@ -77,6 +94,7 @@ pub(super) struct Checkpoint {
     number: U256,
     time: U256,
     answer: super::world::MockAnswer,
+    circumstances: Circumstances,
 }
 
 pub(super) struct Machine<'a> {
@@ -85,6 +103,10 @@ pub(super) struct Machine<'a> {
     cancelled: &'a dyn Fn() -> bool,
     /// Milliseconds between blocks.
     interval_ms: u64,
+    pub(super) people: People,
+    pub(super) circumstances: Circumstances,
+    /// Who sends the transactions in which people's wallets trade, if not they themselves.
+    pub(super) sent_by: Option<Address>,
     /// Native coin sent along with the next call.
     pub(super) pay: U256,
     pub(super) calls: u64,
@@ -97,45 +119,78 @@ pub(super) struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    /// A machine over a fresh world.
-    pub(super) fn new(budget: &Budget, cancelled: &'a dyn Fn() -> bool) -> Self {
-        Self::over(World::new(), [SpecId::CANCUN, SpecId::HOMESTEAD], GENESIS, budget, cancelled)
+    /// A machine over a fresh world, at this time in seconds.
+    pub(super) fn new(budget: &Budget, cancelled: &'a dyn Fn() -> bool, people: People, seed: Seed, time: u64) -> Self {
+        let circumstances = Circumstances::made_up(seed);
+        let number = KNOWN_BLOCK.0 + time.saturating_sub(KNOWN_BLOCK.1) / BLOCK_SECONDS;
+        let specs = [SpecId::CANCUN, SpecId::HOMESTEAD];
+        Self::over(World::new(people, &circumstances), circumstances, specs, (number, time), budget, cancelled)
     }
 
     /// A machine over the state of a chain at this block.
     pub(super) fn of_chain(
         budget: &Budget,
         cancelled: &'a dyn Fn() -> bool,
-        world: World,
+        (world, circumstances): (World, Circumstances),
         (chain, head): (&ModelChain, BlockHead),
     ) -> Self {
         // A trade through a router takes more than a call of the token.
         let (gas_per_call, work_per_call) = (budget.gas_per_call.max(CHAIN_GAS), budget.work_per_call.max(CHAIN_WORK));
         let budget = Budget { work_per_call, gas_per_call, ..*budget };
-        let mut machine = Self::over(world, [SpecId::PRAGUE; 2], (head.number, head.timestamp), &budget, cancelled);
+        let mut machine = Self::over(world, circumstances, [SpecId::PRAGUE; 2], (head.number, head.timestamp), &budget, cancelled);
         if let Some(id) = chain.id() {
             machine.evm.ctx.cfg.chain_id = id;
         }
-        machine.evm.ctx.block.basefee = head.base_fee;
         machine.interval_ms = chain.blocks().interval_ms.max(1);
         machine
     }
 
-    fn over(world: World, specs: [SpecId; 2], (number, time): (u64, u64), budget: &Budget, cancelled: &'a dyn Fn() -> bool) -> Self {
+    fn over(
+        mut world: World,
+        circumstances: Circumstances,
+        specs: [SpecId; 2],
+        (number, time): (u64, u64),
+        budget: &Budget,
+        cancelled: &'a dyn Fn() -> bool,
+    ) -> Self {
+        let people = world.people;
+        world.reads.clear();
         let mut chain: Chain = Context::new(world, specs[0]);
         chain.block.number = U256::from(number);
         chain.block.timestamp = U256::from(time);
-        chain.block.gas_limit = u64::MAX;
+        chain.block.difficulty = U256::ZERO;
         chain.cfg.disable_eip3607 = true;
         chain.cfg.disable_nonce_check = true;
-        // Calls pay nothing for gas, whatever the block wants.
+        // The price is shown to the contract, and nobody pays it.
+        chain.cfg.disable_fee_charge = true;
         chain.cfg.disable_base_fee = true;
+        chain.cfg.disable_block_gas_limit = true;
         chain.cfg.limit_contract_code_size = Some(usize::MAX);
         chain.cfg.tx_gas_limit_cap = Some(u64::MAX);
         let mut evm = chain.build_mainnet_with_inspector(CallObserver::default());
         evm.precompiles = EthPrecompiles::new(specs[1]);
-        let interval_ms = BLOCK_SECONDS * 1_000;
-        Self { evm, budget: *budget, cancelled, interval_ms, pay: U256::ZERO, calls: 0, gas: 0, work: 0, stopped: None, cut: 0 }
+        Self {
+            evm,
+            budget: *budget,
+            cancelled,
+            interval_ms: BLOCK_SECONDS * 1_000,
+            people,
+            circumstances,
+            sent_by: None,
+            pay: U256::ZERO,
+            calls: 0,
+            gas: 0,
+            work: 0,
+            stopped: None,
+            cut: 0,
+        }
+    }
+
+    /// Puts the token, and with it its pool, elsewhere.
+    pub(super) fn stand_at(&mut self, token: Address, venue: Option<&Venue<'_>>) {
+        self.people = self.people.with_token_at(token, venue);
+        let people = self.people;
+        self.world().set_people(people);
     }
 
     pub(super) fn world(&mut self) -> &mut World {
@@ -144,13 +199,15 @@ impl<'a> Machine<'a> {
 
     pub(super) fn mark(&mut self) -> Checkpoint {
         let (number, time) = (self.evm.ctx.block.number, self.evm.ctx.block.timestamp);
+        let circumstances = self.circumstances;
         let world = self.world();
-        Checkpoint { world: world.mark(), number, time, answer: world.answer }
+        Checkpoint { world: world.mark(), number, time, answer: world.answer, circumstances }
     }
 
     pub(super) fn rollback(&mut self, mark: Checkpoint) {
         self.evm.ctx.block.number = mark.number;
         self.evm.ctx.block.timestamp = mark.time;
+        self.circumstances = mark.circumstances;
         let world = self.world();
         world.answer = mark.answer;
         world.rollback(mark.world);
@@ -170,27 +227,70 @@ impl<'a> Machine<'a> {
         self.wait(blocks, blocks.max((blocks * self.interval_ms).div_ceil(1_000)));
     }
 
-    pub(super) fn wait_day(&mut self) {
-        self.wait(DAY_SECONDS * 1_000 / self.interval_ms, DAY_SECONDS);
+    /// Goes on by so many seconds, and the blocks that are made in them.
+    pub(super) fn wait_seconds(&mut self, seconds: u64) {
+        self.wait(seconds.saturating_mul(1_000) / self.interval_ms, seconds);
     }
 
     /// Executes a call and commits its changes.
     pub(super) fn call(&mut self, from: Address, to: Address, data: Vec<u8>) -> EvmOutcome {
-        self.run(from, TxKind::Call(to), data, true)
+        self.run(Sender::direct(from), TxKind::Call(to), data, true)
+    }
+
+    /// Executes a call that a contract, `caller`, passes on for who sent the transaction, with a person's gas, and commits its changes.
+    pub(super) fn pass(&mut self, who: Address, caller: Address, to: Address, data: Vec<u8>) -> EvmOutcome {
+        let pay = self.pay;
+        let sender = Sender { origin: self.sent_by.unwrap_or(who), caller, gas: Some(self.circumstances.gas) };
+        let outcome = self.run(sender, TxKind::Call(to), data.clone(), true);
+        // Wallets ask how much gas a trade takes, and allow that.
+        if outcome.ok || outcome.gas < self.circumstances.gas / 10 * 9 {
+            return outcome;
+        }
+        self.pay = pay;
+        self.run(Sender { gas: None, ..sender }, TxKind::Call(to), data, true)
+    }
+
+    /// Has comparisons with these words come out equal, until other ones are given.
+    pub(super) fn match_secrets(&mut self, secrets: &[U256]) {
+        self.evm.inspector.secrets = secrets.to_vec();
+    }
+
+    /// Whether the last call compared something with such a word.
+    pub(super) fn matched(&self) -> bool {
+        self.evm.inspector.matched
+    }
+
+    /// Leaves out what these contracts ask about transactions and blocks.
+    pub(super) fn set_exchange(&mut self, contracts: Vec<Address>) {
+        self.evm.inspector.exchange = contracts;
+    }
+
+    pub(super) fn forget_asked(&mut self) {
+        self.evm.inspector.asked = BlockFacts::default();
+    }
+
+    /// What the calls since `forget_asked` asked about their transactions and blocks.
+    pub(super) fn asked(&self) -> BlockFacts {
+        self.evm.inspector.asked
+    }
+
+    /// Executes a call with a person's gas, and commits its changes.
+    pub(super) fn person_calls(&mut self, who: Address, to: Address, data: Vec<u8>) -> EvmOutcome {
+        self.pass(who, who, to, data)
     }
 
     /// Executes a call and discards its changes.
     pub(super) fn simulate(&mut self, from: Address, to: Address, data: Vec<u8>) -> EvmOutcome {
-        self.run(from, TxKind::Call(to), data, false)
+        self.run(Sender::direct(from), TxKind::Call(to), data, false)
     }
 
     /// Returns the first word of a view call's result.
     pub(super) fn ask(&mut self, to: Address, selector: Selector, words: &[U256]) -> Option<U256> {
-        self.simulate(super::world::NEWCOMER, to, abi::call(selector, words)).word()
+        self.simulate(self.people.newcomer, to, abi::call(selector, words)).word()
     }
 
     pub(super) fn create(&mut self, from: Address, code: Vec<u8>) -> EvmOutcome {
-        self.run(from, TxKind::Create, code, true)
+        self.run(Sender::direct(from), TxKind::Create, code, true)
     }
 
     /// Executes a call and discards its changes, recording comparisons with the caller and slots read.
@@ -200,16 +300,26 @@ impl<'a> Machine<'a> {
         (outcome, self.end_trace())
     }
 
+    /// As `trace`, and records what these words are compared with.
+    pub(super) fn trace_words(&mut self, from: Address, to: Address, data: Vec<u8>, words: &[U256]) -> (EvmOutcome, Trace) {
+        self.start_trace(from, to);
+        if let Some(trace) = &mut self.evm.inspector.trace {
+            trace.words = words.to_vec();
+        }
+        let outcome = self.simulate(from, to, data);
+        (outcome, self.end_trace())
+    }
+
     /// Records every call to `of` until `end_trace`.
     pub(super) fn start_trace(&mut self, caller: Address, of: Address) {
-        self.evm.inspector.trace = Some(Trace { caller: abi::word_of(caller), of, ..Trace::default() });
+        self.evm.inspector.trace = Some(Trace::new(caller, of));
     }
 
     pub(super) fn end_trace(&mut self) -> Trace {
         self.evm.inspector.trace.take().unwrap_or_default()
     }
 
-    fn run(&mut self, from: Address, kind: TxKind, data: Vec<u8>, keep: bool) -> EvmOutcome {
+    fn run(&mut self, sender: Sender, kind: TxKind, data: Vec<u8>, keep: bool) -> EvmOutcome {
         if self.stopped.is_none() {
             self.stopped = if (self.cancelled)() {
                 Some("it was cancelled")
@@ -226,18 +336,30 @@ impl<'a> Machine<'a> {
         }
         self.calls += 1;
         let create = matches!(kind, TxKind::Create);
-        let gas_limit = if create { DEPLOY_GAS } else { self.budget.gas_per_call };
+        let gas_limit = if create { DEPLOY_GAS } else { sender.gas.unwrap_or(self.budget.gas_per_call) };
         self.evm.inspector.start(self.budget.work_per_call * if create { 4 } else { 1 });
-        self.world().reads.clear();
+        self.evm.inspector.first_caller = (sender.caller != sender.origin).then_some(sender.caller);
         let value = std::mem::take(&mut self.pay);
-        let tx = TxEnv { caller: from, kind, data: data.into(), gas_limit, gas_price: 0, value, chain_id: None, ..TxEnv::default() };
+        if !value.is_zero() {
+            self.world().afford(sender.origin, value);
+        }
+        self.world().reads.clear();
+        let circumstances = self.circumstances;
+        let block = &mut self.evm.ctx.block;
+        block.basefee = circumstances.base_fee;
+        block.gas_limit = circumstances.block_gas_limit;
+        block.beneficiary = circumstances.coinbase;
+        block.prevrandao = Some(circumstances.randomness);
+        let gas_price = circumstances.gas_price().into();
+        let tx = TxEnv { caller: sender.origin, kind, data: data.into(), gas_limit, gas_price, value, chain_id: None, ..TxEnv::default() };
         let result = self.evm.inspect_one_tx(tx);
         let state = self.evm.finalize();
         self.work += self.evm.inspector.work;
         self.cut += u64::from(self.evm.inspector.cut);
         let Ok(result) = result else { return EvmOutcome::default() };
-        self.gas += result.tx_gas_used();
-        let mut outcome = self.outcome(result);
+        let gas = result.tx_gas_used();
+        self.gas += gas;
+        let mut outcome = EvmOutcome { gas, ..self.outcome(result) };
         if keep && outcome.ok {
             outcome.writes = self.keep(state);
         }
@@ -292,25 +414,6 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// Trace of calls: who is compared with the caller, and which entries of mappings the slots are.
-#[derive(Debug, Default)]
-pub(super) struct Trace {
-    caller: U256,
-    of: Address,
-    /// Values the caller was compared with, and the slot read last before.
-    pub(super) compared: Vec<(U256, Option<U256>)>,
-    /// Slots read, in order, each with its key if it belongs to a mapping.
-    pub(super) read: Vec<(U256, Option<U256>)>,
-    hashed: Vec<(U256, U256)>,
-    /// Slots of mapping entries, each with the two words whose hash it is.
-    entries: BTreeMap<U256, [U256; 2]>,
-}
-
-/// A struct in a mapping has its members in this many slots from the entry on.
-const MEMBERS_MAX: U256 = U256::from_limbs([64, 0, 0, 0]);
-/// Maximum nesting of mappings.
-const NESTED_MAX: usize = 4;
-
 /// Inspector of an execution: counts its work, aborts it at the limit, and records calls.
 #[derive(Debug, Default)]
 struct CallObserver {
@@ -321,85 +424,23 @@ struct CallObserver {
     delegated: Vec<Address>,
     called: Vec<Address>,
     handed: Vec<Address>,
+    /// What was asked about transactions and blocks since `forget_asked`, but by the exchange's own contracts.
+    asked: BlockFacts,
+    exchange: Vec<Address>,
+    /// Words that comparisons find equal to whatever they are compared with, and whether one did.
+    secrets: Vec<U256>,
+    matched: bool,
+    /// What the comparison that runs now is to come out as.
+    outcome: Option<U256>,
+    /// Who makes the first call, if it is not who sent the transaction.
+    first_caller: Option<Address>,
     trace: Option<Trace>,
 }
 
 impl CallObserver {
     fn start(&mut self, limit: u64) {
-        *self = Self { limit, trace: self.trace.take(), ..Self::default() };
-    }
-}
-
-impl Trace {
-    /// Whether the slot is the mapping entry of this address.
-    pub(super) fn kept_for(&self, slot: U256, who: Address) -> bool {
-        self.hashed.contains(&(slot, abi::word_of(who)))
-    }
-
-    /// The two words that a slot's entry is the hash of, and the member's offset in it.
-    fn entry(&self, slot: U256) -> Option<([U256; 2], U256)> {
-        let (entry, words) = self.entries.range(..=slot).next_back()?;
-        (slot - entry < MEMBERS_MAX).then_some((*words, slot - entry))
-    }
-
-    /// The slot of the same entry with another key; `None` if the slot does not depend on the key.
-    pub(super) fn entry_of(&self, slot: U256, key: U256, other: U256) -> Option<U256> {
-        self.with_key(slot, key, other, NESTED_MAX)
-    }
-
-    fn with_key(&self, slot: U256, key: U256, other: U256, depth: usize) -> Option<U256> {
-        let (words, member) = self.entry(slot).filter(|_| depth > 0)?;
-        let moved = words.map(|word| if word == key { Some(other) } else { self.with_key(word, key, other, depth - 1) });
-        let [first, second] = [0, 1].map(|at| moved[at].unwrap_or(words[at]));
-        moved.iter().any(Option::is_some).then(|| abi::mapped(first, second) + member)
-    }
-
-    /// The slot of the mapping that a slot belongs to; `None` for a plain variable.
-    pub(super) fn mapping_of(&self, slot: U256) -> Option<U256> {
-        let plain = |word: U256| word < U256::from(1 << 16);
-        let mut base = None;
-        let mut inner = slot;
-        while let Some(([first, second], _)) = self.entry(inner).filter(|_| base != Some(inner)) {
-            // Vyper hashes in the reverse order: the slot, which is small, comes first.
-            inner = if plain(first) && !plain(second) && self.entry(second).is_none() { first } else { second };
-            base = Some(inner);
-        }
-        base
-    }
-
-    fn step(&mut self, opcode: u8, stack: &[U256], preimage: impl Fn(usize) -> Option<[U256; 2]>) {
-        let top = |at: usize| stack.len().checked_sub(at + 1).map(|at| stack[at]);
-        match opcode {
-            // EQ, SUB and XOR: the opcodes with which compilers compare addresses.
-            0x14 | 0x03 | 0x18 if self.compared.len() < TRACE_MAX => {
-                if let (Some(left), Some(right)) = (top(0), top(1)) {
-                    let slot = self.read.last().map(|(slot, _)| *slot);
-                    if left == self.caller {
-                        self.compared.push((right, slot));
-                    } else if right == self.caller {
-                        self.compared.push((left, slot));
-                    }
-                }
-            }
-            // SLOAD.
-            0x54 if self.read.len() < TRACE_MAX => {
-                if let Some(slot) = top(0) {
-                    let key = self.hashed.iter().find(|(hash, _)| *hash == slot).map(|(_, key)| *key);
-                    self.read.push((slot, key));
-                }
-            }
-            // KECCAK256 of two words: the slot of a mapping entry.
-            0x20 if top(1) == Some(U256::from(64)) && self.hashed.len() < TRACE_MAX => {
-                let at = top(0).and_then(|at| usize::try_from(at).ok());
-                if let Some([key, base]) = at.and_then(preimage) {
-                    // Vyper hashes in the reverse order.
-                    let slot = abi::mapped(key, base);
-                    self.entries.insert(slot, [key, base]);
-                    self.hashed.push((slot, if base == self.caller { base } else { key }));
-                }
-            }
-            _ => {}
-        }
+        let (exchange, secrets) = (std::mem::take(&mut self.exchange), std::mem::take(&mut self.secrets));
+        *self = Self { limit, asked: self.asked, exchange, secrets, trace: self.trace.take(), ..Self::default() };
     }
 }
 
@@ -411,6 +452,19 @@ where
     fn step(&mut self, interpreter: &mut Interpreter<I>, _: &mut C) {
         self.work += 1;
         let opcode = interpreter.bytecode.opcode();
+        if let Some(asked) = BlockFacts::of(opcode)
+            && !self.exchange.contains(&interpreter.input.target_address())
+        {
+            self.asked.add(asked);
+        }
+        if !self.secrets.is_empty()
+            && let Some(outcome) = if opcode == 0x14 { Some(U256::ONE) } else { matches!(opcode, 0x03 | 0x18).then_some(U256::ZERO) }
+            && let [.., right, left] = interpreter.stack.data()
+            && left != right
+            && (self.secrets.contains(left) || self.secrets.contains(right))
+        {
+            (self.outcome, self.matched) = (Some(outcome), true);
+        }
         // Hashing is charged by length.
         if opcode == 0x20 {
             let data = interpreter.stack.data();
@@ -432,7 +486,21 @@ where
         }
     }
 
+    fn step_end(&mut self, interpreter: &mut Interpreter<I>, _: &mut C) {
+        if let Some(outcome) = self.outcome.take()
+            && let Some(top) = interpreter.stack.top()
+        {
+            *top = outcome;
+        }
+    }
+
     fn call(&mut self, context: &mut C, inputs: &mut CallInputs) -> Option<CallOutcome> {
+        if let Some(caller) = self.first_caller.take() {
+            // Coins that go along are taken from an account that is loaded.
+            if context.journal_mut().load_account(caller).is_ok() {
+                inputs.caller = caller;
+            }
+        }
         let own = |address: Address| address == inputs.target_address;
         self.work += CALL_WORK
             + match inputs.bytecode_address {

@@ -10,16 +10,17 @@ use super::{
     abi::{self, Filling, Selector},
     dependence::{SlotWriter, SlotWriters},
     effects::{After, BalanceSheet, Baseline, Caller, FunctionCall, FunctionEffect, Power, compare, false_transfer, renounced, stopped},
-    functions::Function,
+    functions::{self, Function},
     funding::balance,
+    live::is_contract,
     machine::{EvmOutcome, Machine},
-    trial::Scene,
-    trial::trial,
-    world::{GATE, HOLDER, MockAnswer, NEWCOMER, STRANGER},
+    seek,
+    trial::{Scene, trial},
+    world::MockAnswer,
 };
 
 /// Number of argument sets each function is tried with.
-pub(super) const SETS: usize = 13;
+pub(super) const SETS: usize = 15;
 
 /// Argument sets by type: addresses, numbers, boolean.
 pub(super) fn argument_sets(scene: &Scene, balances: &BalanceSheet, caller: Address) -> [Filling; SETS] {
@@ -28,26 +29,30 @@ pub(super) fn argument_sets(scene: &Scene, balances: &BalanceSheet, caller: Addr
         addresses: addresses.to_vec(),
         numbers: numbers.to_vec(),
         yes,
+        word: U256::ZERO,
         decimals: scene.funding.decimals,
         names: scene.names(),
     };
     let small = |value: u64| U256::from(value);
     let pair = balances.get(scene.pair);
     [
-        set(&[HOLDER, caller, NEWCOMER], &[amount, amount], true),
-        set(&[caller, HOLDER], &[amount], true),
-        set(&[HOLDER, caller], &[U256::ZERO], false),
+        set(&[scene.people.holder, caller, scene.people.newcomer], &[amount, amount], true),
+        set(&[caller, scene.people.holder], &[amount], true),
+        set(&[scene.people.holder, caller], &[U256::ZERO], false),
         set(&[scene.pair, caller], &[pair / small(2)], true),
         set(&[caller], &[small(99), small(99)], true),
-        set(&[HOLDER], &[U256::ONE], true),
-        set(&[HOLDER], &[U256::MAX], false),
+        set(&[scene.people.holder], &[U256::ONE], true),
+        set(&[scene.people.holder], &[U256::MAX], false),
         set(&[caller], &[small(990), small(990), small(990), small(1000)], true),
-        set(&[GATE], &[small(25)], false),
-        set(&[caller, NEWCOMER], &[scene.funding.supply * small(10)], true),
-        set(&[HOLDER, caller], &[small(50_000_000)], false),
+        set(&[scene.people.gate], &[small(25)], false),
+        set(&[caller, scene.people.newcomer], &[scene.funding.supply * small(10)], true),
+        set(&[scene.people.holder, caller], &[small(50_000_000)], false),
         // A time in the future.
-        set(&[HOLDER, caller], &[balances.get(HOLDER), small(1_900_000_000)], true),
+        set(&[scene.people.holder, caller], &[balances.get(scene.people.holder), small(1_900_000_000)], true),
         set(&[scene.token, caller], &[amount], true),
+        set(&[scene.people.holder, caller], &[small(99), small(99)], true),
+        // A hundredth, in parts of 10¹⁸.
+        set(&[scene.people.holder, caller], &[small(1), small(10_000_000_000_000_000)], true),
     ]
 }
 
@@ -60,49 +65,89 @@ pub(super) struct Tried {
     pub(super) after: Option<After>,
 }
 
+/// The functions of one contract, and who calls them.
+pub(super) struct Target<'a> {
+    pub(super) at: Address,
+    pub(super) functions: &'a [Function],
+    pub(super) callers: Vec<(Address, Caller)>,
+}
+
 /// Tries every function as every caller. Ends early once the machine has stopped.
 pub(super) fn powers(machine: &mut Machine<'_>, before: &Baseline<'_>, functions: &[Function], privileged: &[Address]) -> Exploration {
-    let callers = [(before.scene.owner, Caller::Owner), (STRANGER, Caller::Stranger)];
+    let Scene { token, owner, people, .. } = *before.scene;
+    let callers = [(owner, Caller::Owner), (people.stranger, Caller::Stranger)];
     let callers: Vec<_> = callers.into_iter().chain(privileged.iter().map(|of| (*of, Caller::Privileged))).collect();
     let mut found = Exploration::default();
     for pay in [U256::ZERO, COIN] {
-        try_call(machine, before, &FunctionCall::payment(pay), &mut found);
+        try_call(machine, before, &FunctionCall::payment(people.stranger, token, pay), &mut found);
     }
-    try_with_settings(machine, before, &FunctionCall::payment(COIN), &mut found);
-    for function in functions {
-        for (from, caller) in &callers {
-            let sets = argument_sets(before.scene, &before.balances, *from);
-            let calls: Vec<FunctionCall> = sets.into_iter().map(|filling| FunctionCall::new(function, *from, *caller, filling)).collect();
+    try_with_settings(machine, before, &FunctionCall::payment(people.stranger, token, COIN), &mut found);
+    for (from, caller) in callers.iter().copied().filter(|(_, caller)| *caller != Caller::Stranger) {
+        let payment = FunctionCall { from, caller, ..FunctionCall::payment(from, token, COIN) };
+        try_call(machine, before, &payment, &mut found);
+    }
+    let (constants, accounts) = seek::of_sale(machine, before, &callers);
+    found.constants = constants;
+    let callers: Vec<_> = callers.into_iter().chain(accounts.into_iter().map(|of| (of, Caller::Privileged))).collect();
+    let target = Target { at: token, functions, callers };
+    try_functions(machine, before, &target, &mut found);
+    let known = found.effects.len();
+    for call in seek::by_standard_functions(machine, before, &target.callers) {
+        try_call(machine, before, &call, &mut found);
+    }
+    found.keep_harm(known);
+    seek::recognized(machine, before, &target, &mut found);
+    try_settings_in_pairs(machine, before, &mut found);
+    seek::in_two_steps(machine, before, &target, &mut found);
+    found
+}
+
+/// Tries every function of a contract as every caller.
+pub(super) fn try_functions(machine: &mut Machine<'_>, before: &Baseline<'_>, target: &Target<'_>, found: &mut Exploration) {
+    let callers: Vec<_> = target.callers.iter().map(|(who, caller)| (*who, *caller, is_contract(&machine.world().code(*who)))).collect();
+    for function in target.functions {
+        for (from, caller, by_contract) in callers.iter().copied() {
+            let sets = argument_sets(before.scene, &before.balances, from);
+            let call = |filling| FunctionCall { by_contract, ..FunctionCall::new(function, from, target.at, caller, filling) };
+            let calls: Vec<FunctionCall> = sets.into_iter().map(call).collect();
             let (mut last, mut worked) = (None, false);
             for call in &calls {
                 if last == Some(&call.data) {
                     continue;
                 }
                 last = Some(&call.data);
-                worked |= try_call(machine, before, call, &mut found);
+                worked |= try_call(machine, before, call, found);
                 if machine.stopped.is_some() {
-                    return found;
+                    return;
                 }
                 if function.arguments.is_empty() {
                     break;
                 }
             }
-            if *caller == Caller::Stranger {
+            if caller == Caller::Stranger {
                 if function.arguments.contains(&DynSolType::Address) {
-                    let nobody = Filling { addresses: vec![Address::ZERO, *from], ..calls[0].filling.clone() };
-                    try_call(machine, before, &FunctionCall::new(function, *from, *caller, nobody), &mut found);
+                    let nobody = Filling { addresses: vec![Address::ZERO, from], ..calls[0].filling.clone() };
+                    try_call(machine, before, &call(nobody), found);
                 }
                 let paid = FunctionCall { pay: COIN, ..calls[1].clone() };
-                if !try_call(machine, before, &paid, &mut found) {
-                    try_with_settings(machine, before, &paid, &mut found);
+                if !try_call(machine, before, &paid, found) {
+                    try_with_settings(machine, before, &paid, found);
                 }
-            } else if !worked && !calls[0].standard() {
-                try_with_settings(machine, before, &calls[0], &mut found);
+                continue;
+            }
+            let constants = found.constants.clone();
+            let known = found.effects.len();
+            for sought in seek::sought(machine, before, target.at, function, (from, caller), &constants) {
+                worked |= try_call(machine, before, &FunctionCall { by_contract, ..sought }, found);
+            }
+            if function.standard() {
+                found.keep_harm(known);
+            }
+            if !worked && !calls[0].standard() {
+                try_with_settings(machine, before, &calls[0], found);
             }
         }
     }
-    try_settings_in_pairs(machine, before, &mut found);
-    found
 }
 
 /// Slots below this are plain variables; entries of mappings and lists lie far above.
@@ -122,11 +167,22 @@ pub(super) struct Exploration {
     settings: Vec<FunctionCall>,
     pub(super) tried: Vec<Tried>,
     pub(super) writers: SlotWriters,
+    /// Numbers that a sale compares slots with.
+    constants: Vec<U256>,
+    /// Calls of the owner that changed something which no trade reads.
+    pub(super) pending: Vec<FunctionCall>,
     /// Whether the search itself has written slots, so that calls do not reflect the contract's present state.
     storage_written: bool,
 }
 
 impl Exploration {
+    /// Of the effects from this one on, keeps those on trades and on what others hold: what else a guess brings about shows no intent.
+    pub(super) fn keep_harm(&mut self, from: usize) {
+        let new = self.effects.split_off(from);
+        self.effects
+            .extend(new.into_iter().filter(|effect| effect.power.of_trades() || matches!(effect.power, Power::Drain | Power::Theft)));
+    }
+
     /// Keeps the function as a writer of the slots that the call changed.
     fn note_writes(&mut self, call: &FunctionCall, outcome: &EvmOutcome) {
         for slot in outcome.writes.iter().filter(|_| !call.standard()) {
@@ -154,6 +210,8 @@ impl Exploration {
     }
 }
 
+/// Maximum number of calls that something else may follow.
+const PENDING_MAX: usize = 40;
 /// Maximum number of settings tried in pairs.
 const SETTINGS_MAX: usize = 14;
 /// Maximum number of slots of a reverted call that are written to see its effect.
@@ -229,10 +287,10 @@ fn try_settings_in_pairs(machine: &mut Machine<'_>, before: &Baseline<'_>, found
     let settings = std::mem::take(&mut found.settings);
     for (at, first) in settings.iter().enumerate() {
         let mark = machine.mark();
-        machine.call(first.from, before.scene.token, first.data.clone());
+        first.make(machine);
         for second in settings[at + 1..].iter().filter(|second| second.selector != first.selector) {
             let inner = machine.mark();
-            let outcome = machine.call(second.from, before.scene.token, second.data.clone());
+            let outcome = second.make(machine);
             if outcome.ok && !outcome.writes.is_empty() && machine.stopped.is_none() {
                 let mut effects = Vec::new();
                 let after = trial(machine, before.scene, false, None);
@@ -249,11 +307,10 @@ fn try_settings_in_pairs(machine: &mut Machine<'_>, before: &Baseline<'_>, found
 }
 
 /// Tries one call on a copy of the world. Returns whether it changed anything.
-fn try_call(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &FunctionCall, found: &mut Exploration) -> bool {
+pub(super) fn try_call(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &FunctionCall, found: &mut Exploration) -> bool {
     let token = before.scene.token;
     let mark = machine.mark();
-    machine.pay = call.pay;
-    let outcome = machine.call(call.from, token, call.data.clone());
+    let outcome = call.make(machine);
     found.note_writes(call, &outcome);
     let written: Written = outcome.writes.iter().map(|(at, slot)| (*at, *slot, machine.world().slot(*at, *slot))).collect();
     let mut attempt = Attempt { before, call, outcome: &outcome, written: &written, effects: Vec::new() };
@@ -267,6 +324,9 @@ fn try_call(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &FunctionCal
     attempt.drop_uninitialized_artifacts(machine);
     attempt.reclassify_freezes(machine);
     let mut effects = attempt.effects;
+    for effect in &mut effects {
+        effect.of_other = call.to != token;
+    }
     for effect in effects.iter_mut().filter(|effect| effect.unbacked) {
         // If a plain variable moved by the same amount, the tokens came from a reserve that the contract keeps.
         let booked =
@@ -296,6 +356,10 @@ impl Attempt<'_> {
         if outcome.destroyed {
             effects.push(call.effect(Power::Destroy, 1.0, "code", "none"));
         }
+        // Whoever exchanges the contract behind a proxy has every power: that is said once, as PROXY.
+        if outcome.writes.iter().any(|(at, slot)| *at == before.scene.token && is_implementation(*slot)) {
+            return;
+        }
         let named = |target: &&Address| call.filling.addresses.contains(target);
         if outcome.delegated.iter().filter(named).any(|target| *target != before.scene.token) {
             effects.push(call.effect(Power::Delegate, 1.0, "own code", "the caller's"));
@@ -313,6 +377,9 @@ impl Attempt<'_> {
                 }
             }
             return;
+        }
+        if call.caller != Caller::Stranger && !call.standard() && !outcome.writes.is_empty() && found.pending.len() < PENDING_MAX {
+            found.pending.push(call.clone());
         }
         // No slot was written that balances or trading depend on.
         let unchanged = before.unchanged();
@@ -334,7 +401,7 @@ impl Attempt<'_> {
         }
         let mark = machine.mark();
         machine.world().answer = MockAnswer::Zero;
-        let refused = !machine.call(self.call.from, self.before.scene.token, self.call.data.clone()).ok;
+        let refused = !machine.call(self.call.from, self.call.to, self.call.data.clone()).ok;
         machine.rollback(mark);
         if refused {
             self.effects.retain(|effect| !takes(effect));
@@ -345,6 +412,11 @@ impl Attempt<'_> {
     fn drop_uninitialized_artifacts(&mut self, machine: &mut Machine<'_>) {
         let takes = |effect: &FunctionEffect| effect.power.of_balances() || effect.power == Power::Theft;
         let call = self.call;
+        // A transfer that makes somebody richer than all that was sent shows a scale that no constructor has set.
+        let sent = call.filling.numbers.first().copied().unwrap_or_default();
+        if self.before.code_only && call.standard() {
+            self.effects.retain(|effect| !matches!(effect.power, Power::Mint | Power::HiddenMint) || effect.gain <= sent);
+        }
         if call.standard() && self.effects.iter().any(takes) && by_default(machine, self.before, call.from, &call.data, self.outcome) {
             self.effects.retain(|effect| !takes(effect));
         }
@@ -382,6 +454,12 @@ impl Attempt<'_> {
     }
 }
 
+/// Whether the slot names the contract behind a proxy (EIP-1967's, its beacon's, EIP-1822's).
+fn is_implementation(slot: U256) -> bool {
+    let first = slot.to_be_bytes::<32>();
+    functions::PROXY_SLOTS.iter().any(|start| first.starts_with(start))
+}
+
 /// Whether a call works only while some setting is zero: with another value it reverts, while an approved sale still succeeds.
 fn by_default(machine: &mut Machine<'_>, before: &Baseline<'_>, from: Address, data: &[u8], outcome: &EvmOutcome) -> bool {
     let token = before.scene.token;
@@ -401,9 +479,9 @@ fn by_default(machine: &mut Machine<'_>, before: &Baseline<'_>, from: Address, d
 
 /// Whether the owner, and a stranger, can move a holder's balance without an allowance, not merely because of missing settings.
 pub(super) fn thefts(machine: &mut Machine<'_>, before: &Baseline<'_>) -> [bool; 2] {
-    let thieves = [(before.scene.owner, before.trial.theft[0]), (STRANGER, before.trial.theft[1])];
+    let thieves = [(before.scene.owner, before.trial.theft[0]), (before.scene.people.stranger, before.trial.theft[1])];
     thieves.map(|(thief, moved)| {
-        let words = [abi::word_of(HOLDER), abi::word_of(thief), before.scene.funding.amount];
+        let words = [abi::word_of(before.scene.people.holder), abi::word_of(thief), before.scene.funding.amount];
         let data = abi::call(abi::TRANSFER_FROM, &words);
         moved && {
             let outcome = machine.simulate(thief, before.scene.token, data.clone());
@@ -421,7 +499,7 @@ pub(super) fn survivors(
 ) -> Option<(FunctionEffect, Vec<FunctionEffect>)> {
     let renounce = effects.iter().find(|effect| effect.power == Power::Renounce && effect.call.caller == Caller::Owner)?;
     let mark = machine.mark();
-    machine.call(before.scene.owner, before.scene.token, renounce.call.data.clone());
+    machine.call(before.scene.owner, renounce.call.to, renounce.call.data.clone());
     let mut left = working(machine, before, effects);
     if left.is_empty() {
         left = taken_back(machine, before, effects, functions);
@@ -442,7 +520,7 @@ pub(super) fn taken_back(
     }
     for function in functions.iter().filter(|function| !function.standard()) {
         for filling in argument_sets(before.scene, &before.balances, before.scene.owner).into_iter().take(2) {
-            let call = FunctionCall::new(function, before.scene.owner, Caller::Owner, filling);
+            let call = FunctionCall::new(function, before.scene.owner, before.scene.token, Caller::Owner, filling);
             let mark = machine.mark();
             let outcome = machine.call(call.from, before.scene.token, call.data);
             let left = if outcome.writes.is_empty() { Vec::new() } else { working(machine, before, effects) };
@@ -463,7 +541,7 @@ fn working(machine: &mut Machine<'_>, before: &Baseline<'_>, effects: &[Function
             break;
         }
         let inner = machine.mark();
-        let outcome = machine.call(effect.call.from, before.scene.token, effect.call.data.clone());
+        let outcome = effect.call.make(machine);
         let mut again = Vec::new();
         if outcome.ok && !outcome.writes.is_empty() {
             compare(machine, before, &effect.call, &outcome, &mut again);

@@ -10,9 +10,8 @@ use super::{
     findings,
     functions::Function,
     machine::Machine,
-    powers,
+    outside, powers,
     trial::Scene,
-    world::STRANGER,
 };
 use model::address::Address;
 
@@ -134,6 +133,7 @@ fn effects_if_assumed(
         let now = baseline(machine, &scene, false);
         effects = powers::powers(machine, &now, functions, &[]).effects;
         effects.retain(|effect| effect.call.caller == Caller::Owner);
+        outside::keep_proven(machine, &scene, &mut effects);
     }
     machine.rollback(mark);
     (effects, heir.roles)
@@ -149,11 +149,12 @@ fn privileges(
     let who = if deployment.owner_known { Caller::Owner } else { Caller::Privileged };
     let mut open_to_all = |effect: &FunctionEffect| {
         let mark = machine.mark();
-        let outcome = machine.call(STRANGER, before.scene.token, effect.call.data.clone());
+        let outcome = machine.call(before.scene.people.stranger, effect.call.to, effect.call.data.clone());
         machine.rollback(mark);
         outcome.ok && !outcome.writes.is_empty()
     };
-    effects.iter().filter(|effect| effect.call.caller == who && effect.power != Power::Renounce && !open_to_all(effect)).cloned().collect()
+    let of = |effect: &&FunctionEffect| effect.call.caller == who || effect.call.caller == Caller::Recognized;
+    effects.iter().filter(of).filter(|effect| effect.power != Power::Renounce && !open_to_all(effect)).cloned().collect()
 }
 
 #[cfg(test)]
@@ -248,7 +249,7 @@ mod tests {
             ("paused", "pausable", None, vec![owned, (PAUSED, word(1))], &[("PAUSABLE", 1.0)]),
             ("not paused", "pausable", None, vec![owned], &[("PAUSABLE", 1.0)]),
             ("a pause of nobody's", "pausable", Some(OWNER), vec![], &[("PAUSABLE", 0.0)]),
-            ("a fee of 30 %", "tax_raisable", None, vec![(FEE, word(30))], &[("SELL_TAX", 0.6), ("TAX_RAISABLE", 0.0)]),
+            ("a fee of 30 %", "tax_raisable", None, vec![(FEE, word(30))], &[("BUY_TAX", 0.6), ("SELL_TAX", 0.6), ("TAX_RAISABLE", 0.0)]),
             ("no fee", "tax_capped", None, vec![owned], &[]),
             ("nothing", "honest", None, vec![], &[]),
         ];

@@ -1,7 +1,7 @@
 //! One trading trial: buy, sell, transfer, and transferFrom without an approval. Reports which legs succeeded and how much arrived;
 //! `powers` and `findings` interpret that.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, rc::Rc};
 
 use revm::primitives::{Address, Log, U256, b256};
 
@@ -9,8 +9,10 @@ use super::{
     abi::{self, RoleNames},
     deployment::{Deployment, holds},
     funding::{Funding, balance},
+    live::LivePool,
     machine::{Checkpoint, EvmOutcome, Machine},
-    world::{HOLDER, MockAnswer, NEWCOMER, OTHER, OWNER, PAIR, ROUTER, STRANGER},
+    people::People,
+    world::MockAnswer,
 };
 
 /// keccak256 of `Transfer(address,address,uint256)`.
@@ -51,6 +53,8 @@ pub(super) struct Trial {
     pub(super) other_send: Option<Leg>,
     /// A transfer to the pair without the router, tried only if selling fails and sending does not.
     pub(super) straight: Option<Leg>,
+    /// The holder's sale of many times the amount; only in a wide trial.
+    pub(super) large: Option<Leg>,
     /// Number of slots read, plus `ASKED` per call to another contract: the progress of the calls before they failed.
     pub(super) depth: usize,
     /// Other contracts called.
@@ -84,32 +88,34 @@ const ALL_THROUGH: usize = 11;
 /// Participants and amounts of a trial.
 #[derive(Debug, Clone)]
 pub(super) struct Scene {
+    pub(super) people: People,
     pub(super) token: Address,
     pub(super) owner: Address,
     /// The pool that buyers get the tokens from.
     pub(super) pair: Address,
     /// Who moves the tokens of a seller to the pool.
     pub(super) router: Address,
-    /// Whether the pair is a real V2 pool, which keeps reserves.
-    pub(super) v2: bool,
+    /// The pair as a real pool; `None` for a mock.
+    pub(super) pool: Option<Rc<LivePool>>,
     pub(super) funding: Funding,
 }
 
 impl Scene {
-    /// A scene of a fresh world, in which one mock contract is pair and router.
-    pub(super) fn new(deployment: &Deployment, funding: Funding) -> Self {
-        Self { token: deployment.token, owner: deployment.owner, pair: PAIR, router: PAIR, v2: false, funding }
+    /// A scene of a fresh world, in which mock contracts are pair and router.
+    pub(super) fn new(people: People, deployment: &Deployment, funding: Funding) -> Self {
+        let Deployment { token, owner, .. } = *deployment;
+        Self { people, token, owner, pair: people.pair, router: people.router, pool: None, funding }
     }
 
     /// Brings the reserves of a real pool in line with its balances: a plain transfer out of it leaves them apart, which no trade does.
     pub(super) fn sync(&self, machine: &mut Machine<'_>) {
-        if self.v2 {
-            machine.call(NEWCOMER, self.pair, abi::call(SYNC, &[]));
+        if self.pool.as_ref().is_some_and(|pool| pool.is_v2()) {
+            machine.call(self.people.newcomer, self.pair, abi::call(SYNC, &[]));
         }
     }
 
     pub(super) fn names(&self) -> RoleNames {
-        RoleNames { token: self.token, pair: self.pair, owner: self.owner }
+        RoleNames { people: self.people, token: self.token, pair: self.pair, owner: self.owner }
     }
 
     /// Role of an address, or its full text.
@@ -137,39 +143,40 @@ pub(super) fn trial(machine: &mut Machine<'_>, scene: &Scene, wide: bool, mut sl
             }
         }
     };
-    trial.theft = [scene.owner, STRANGER].map(|thief| {
+    trial.theft = [scene.owner, scene.people.stranger].map(|thief| {
         let inner = machine.mark();
-        let data = abi::call(abi::TRANSFER_FROM, &[abi::word_of(HOLDER), abi::word_of(thief), amount]);
+        let data = abi::call(abi::TRANSFER_FROM, &[abi::word_of(scene.people.holder), abi::word_of(thief), amount]);
         let outcome = machine.call(thief, scene.token, data);
         note(&outcome);
-        let before = if outcome.writes.is_empty() { None } else { balance(machine, scene.token, HOLDER) };
+        let before = if outcome.writes.is_empty() { None } else { balance(machine, scene.token, scene.people.holder) };
         machine.rollback(inner);
-        before.is_some_and(|after| balance(machine, scene.token, HOLDER).is_some_and(|had| had > after))
+        before.is_some_and(|after| balance(machine, scene.token, scene.people.holder).is_some_and(|had| had > after))
     });
     machine.next_block();
     if wide {
+        trial.large = Some(large_sale(machine, scene));
         let inner = machine.mark();
-        trial.cold_sell = Some(leg(machine, scene, Route::Via(scene.router), (OTHER, scene.pair), &mut note));
+        trial.cold_sell = Some(leg(machine, scene, Route::Via(scene.router), (scene.people.other, scene.pair), &mut note));
         machine.rollback(inner);
     }
-    trial.buy = leg(machine, scene, Route::Direct, (scene.pair, HOLDER), &mut note);
+    trial.buy = leg(machine, scene, Route::Direct, (scene.pair, scene.people.holder), &mut note);
     machine.wait(BETWEEN.0, BETWEEN.1);
-    trial.sell = leg(machine, scene, Route::Via(scene.router), (HOLDER, scene.pair), &mut note);
+    trial.sell = leg(machine, scene, Route::Via(scene.router), (scene.people.holder, scene.pair), &mut note);
     machine.wait(BETWEEN.0, BETWEEN.1);
     if wide || !trial.buy.ok {
-        trial.other_buy = Some(leg(machine, scene, Route::Direct, (scene.pair, OTHER), &mut note));
+        trial.other_buy = Some(leg(machine, scene, Route::Direct, (scene.pair, scene.people.other), &mut note));
         machine.wait(BETWEEN.0, BETWEEN.1);
     }
     if wide || !trial.sell.ok {
-        trial.other_sell = Some(leg(machine, scene, Route::Via(scene.router), (OTHER, scene.pair), &mut note));
+        trial.other_sell = Some(leg(machine, scene, Route::Via(scene.router), (scene.people.other, scene.pair), &mut note));
         machine.wait(BETWEEN.0, BETWEEN.1);
     }
-    trial.send = leg(machine, scene, Route::Direct, (HOLDER, NEWCOMER), &mut note);
+    trial.send = leg(machine, scene, Route::Direct, (scene.people.holder, scene.people.newcomer), &mut note);
     if !trial.send.ok {
-        trial.other_send = Some(leg(machine, scene, Route::Direct, (OTHER, NEWCOMER), &mut note));
+        trial.other_send = Some(leg(machine, scene, Route::Direct, (scene.people.other, scene.people.newcomer), &mut note));
     }
     if wide && !trial.sell.ok && trial.send.ok {
-        trial.straight = Some(leg(machine, scene, Route::Direct, (HOLDER, scene.pair), &mut note));
+        trial.straight = Some(leg(machine, scene, Route::Direct, (scene.people.holder, scene.pair), &mut note));
     }
     trial.called = called;
     trial.depth = depth;
@@ -177,15 +184,38 @@ pub(super) fn trial(machine: &mut Machine<'_>, scene: &Scene, wide: bool, mut sl
     trial
 }
 
+/// A sale of the usual amount, rolled back.
+pub(super) fn sale(machine: &mut Machine<'_>, scene: &Scene) -> Leg {
+    let mark = machine.mark();
+    machine.next_block();
+    let leg = leg(machine, scene, Route::Via(scene.router), (scene.people.holder, scene.pair), &mut |_| {});
+    machine.rollback(mark);
+    leg
+}
+
+/// How many times the amount a large sale is of.
+const LARGE: U256 = U256::from_limbs([15, 0, 0, 0]);
+
+/// A sale of most of what the holder has, rolled back.
+pub(super) fn large_sale(machine: &mut Machine<'_>, scene: &Scene) -> Leg {
+    let mark = machine.mark();
+    machine.next_block();
+    let amount = scene.funding.amount.saturating_mul(LARGE);
+    let large = Scene { funding: Funding { amount, ..scene.funding }, ..scene.clone() };
+    let leg = leg(machine, &large, Route::Via(scene.router), (scene.people.holder, scene.pair), &mut |_| {});
+    machine.rollback(mark);
+    leg
+}
+
 /// Buys and sells what was bought, through the pair and through a router of its own, and rolls all back. `note` sees every call.
 pub(super) fn round_trip(machine: &mut Machine<'_>, scene: &Scene, note: &mut impl FnMut(&EvmOutcome)) -> [Leg; 3] {
     let mark = machine.mark();
     machine.next_block();
-    let buy = leg(machine, scene, Route::Direct, (scene.pair, HOLDER), note);
+    let buy = leg(machine, scene, Route::Direct, (scene.pair, scene.people.holder), note);
     machine.wait(BETWEEN.0, BETWEEN.1);
-    let sell = leg(machine, scene, Route::Via(scene.router), (HOLDER, scene.pair), note);
+    let sell = leg(machine, scene, Route::Via(scene.router), (scene.people.holder, scene.pair), note);
     machine.wait(BETWEEN.0, BETWEEN.1);
-    let apart = leg(machine, scene, Route::Via(ROUTER), (HOLDER, scene.pair), note);
+    let apart = leg(machine, scene, Route::Via(scene.people.other_router), (scene.people.holder, scene.pair), note);
     machine.rollback(mark);
     [buy, sell, apart]
 }
@@ -202,12 +232,14 @@ fn leg(machine: &mut Machine<'_>, scene: &Scene, route: Route, (from, to): (Addr
     let [word_from, word_to] = [from, to].map(abi::word_of);
     let before = [from, to].map(|who| balance(machine, token, who));
     let outcome = match route {
-        Route::Direct => machine.call(from, token, abi::call(abi::TRANSFER, &[word_to, amount])),
+        // A pool sends in a transaction of who buys.
+        Route::Direct if from == scene.pair => machine.pass(to, from, token, abi::call(abi::TRANSFER, &[word_to, amount])),
+        Route::Direct => machine.person_calls(from, token, abi::call(abi::TRANSFER, &[word_to, amount])),
         Route::Via(router) => {
             // Sellers approve more than they sell: some tokens take their fee on top, out of the allowance.
             let allowed = [abi::word_of(router), amount.saturating_mul(ALLOWANCE)];
-            note(&machine.call(from, token, abi::call(abi::APPROVE, &allowed)));
-            machine.call(router, token, abi::call(abi::TRANSFER_FROM, &[word_from, word_to, amount]))
+            note(&machine.person_calls(from, token, abi::call(abi::APPROVE, &allowed)));
+            machine.pass(from, router, token, abi::call(abi::TRANSFER_FROM, &[word_from, word_to, amount]))
         }
     };
     note(&outcome);
@@ -386,7 +418,7 @@ fn by_storage_write(machine: &mut Machine<'_>, scene: &Scene, slots: &HashSet<(A
         if holds(old, abi::word_of(scene.owner)) {
             continue;
         }
-        for value in [U256::ONE, U256::ZERO, U256::MAX >> 16, abi::word_of(OWNER), abi::word_of(PAIR)] {
+        for value in [U256::ONE, U256::ZERO, U256::MAX >> 16, abi::word_of(scene.people.owner), abi::word_of(scene.people.pair)] {
             if value == old {
                 continue;
             }

@@ -10,35 +10,25 @@ use std::{
 use revm::{
     Database,
     bytecode::Bytecode,
-    primitives::{Address, B256, Bytes, KECCAK_EMPTY, StorageKey, StorageValue, U256, keccak256},
+    primitives::{Address, B256, Bytes, KECCAK_EMPTY, StorageKey, StorageValue, U256, address, keccak256},
     state::AccountInfo,
 };
 
+use super::{
+    abi::Selector,
+    circumstances::Circumstances,
+    people::{People, Seed},
+};
 use model::{
     address::Address as ModelAddress,
     chain_state::{ChainState, MissingState},
 };
 
-/// Small address that the mock returns: it serves as factory, router, wrapped coin and pair.
-pub(super) const PAIR: Address = small(0x00FA_1700);
-/// A router that is not the pair.
-pub(super) const ROUTER: Address = person(0x66);
-pub(super) const OWNER: Address = person(0x11);
-pub(super) const STRANGER: Address = person(0x22);
-/// Two holders, so that a power over one differs from a power over all.
-pub(super) const HOLDER: Address = person(0x33);
-pub(super) const OTHER: Address = person(0x44);
-/// An account without tokens.
-pub(super) const NEWCOMER: Address = person(0x55);
-/// Address for runtime code that no constructor deployed.
-pub(super) const RUNTIME_ADDRESS: Address = person(0x77);
-
-const PEOPLE: [Address; 6] = [OWNER, STRANGER, HOLDER, OTHER, NEWCOMER, ROUTER];
-/// A mock contract even over the state of a chain: it is passed to functions that set a contract which the token consults.
-pub(super) const GATE: Address = small(0x00FA_1A00);
 /// Maximum number of accounts and of slots noted as missing in one run.
 const MISSING_MAX: usize = 4_096;
-const PURSE: U256 = U256::from_limbs([0, 1 << 40, 0, 0]);
+/// EIP-2935: the contract in whose storage a chain keeps the hashes of its last blocks, each at its number modulo `HASHES_KEPT`.
+const HASH_HISTORY: Address = address!("0000F90827F1C53a10cb7A02335B175320002935");
+const HASHES_KEPT: u64 = 8_191;
 
 pub(super) const fn small(number: u32) -> Address {
     let mut bytes = [0; 20];
@@ -51,18 +41,7 @@ pub(super) const fn small(number: u32) -> Address {
     Address::new(bytes)
 }
 
-/// A test account: bytes derived from `byte` that resemble a random address and occur in no code.
-const fn person(byte: u8) -> Address {
-    let mut bytes = [0; 20];
-    let mut at = 0;
-    while at < 20 {
-        bytes[at] = byte.wrapping_add((at as u8).wrapping_mul(7)) | 0x80;
-        at += 1;
-    }
-    Address::new(bytes)
-}
-
-/// Answer of the mock to anything but a transfer or an approval.
+/// Answer of the mock to anything but a transfer, an approval, or a question about the exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MockAnswer {
     /// The pair's address, three times.
@@ -96,6 +75,11 @@ pub(super) struct World {
     pub(super) answer: MockAnswer,
     /// Slots read by the running call, each once.
     pub(super) reads: Vec<(Address, U256)>,
+    pub(super) people: People,
+    /// Coins of each person.
+    purse: U256,
+    /// Derives the block hashes that are not known.
+    hashes: Seed,
     /// The chain behind it; `None` for a fresh world.
     chain: Option<Arc<dyn ChainState>>,
     /// What was read and is not known of that chain: it counted as zero.
@@ -103,30 +87,43 @@ pub(super) struct World {
 }
 
 impl World {
-    pub(super) fn new() -> Self {
-        let person = AccountInfo { balance: PURSE, nonce: 1, ..AccountInfo::default() };
+    pub(super) fn new(people: People, circumstances: &Circumstances) -> Self {
+        let person = AccountInfo { balance: circumstances.purse, nonce: 1, ..AccountInfo::default() };
         Self {
-            accounts: PEOPLE.iter().map(|address| (*address, person.clone())).collect(),
+            accounts: people.persons().into_iter().map(|address| (address, person.clone())).collect(),
             storage: HashMap::new(),
             blank: HashSet::new(),
             undo: Vec::new(),
-            mocks: MockAnswer::ALL.map(|answer| {
-                let code = mock(answer);
-                (keccak256(&code), Bytecode::new_legacy(code))
-            }),
+            mocks: mocks(&people),
             answer: MockAnswer::Pair,
             reads: Vec::new(),
+            people,
+            purse: circumstances.purse,
+            hashes: circumstances.hashes,
             chain: None,
             missing: MissingState::default(),
         }
     }
 
     /// A world that begins as the chain is.
-    pub(super) fn of_chain(chain: Arc<dyn ChainState>) -> Self {
-        let mut world = Self { chain: Some(chain), ..Self::new() };
+    pub(super) fn of_chain(chain: Arc<dyn ChainState>, people: People, circumstances: &Circumstances) -> Self {
+        let mut world = Self { chain: Some(chain), ..Self::new(people, circumstances) };
         // Whoever makes the block, so that it is not asked for.
-        world.accounts.entry(Address::ZERO).or_default();
+        world.accounts.entry(circumstances.coinbase).or_default();
+        // A router is a contract, though nobody asks this one anything: PUSH0 PUSH0 REVERT.
+        let code = Bytecode::new_legacy(Bytes::from_static(&[0x5F, 0x5F, 0xFD]));
+        let router = AccountInfo { nonce: 1, code_hash: code.hash_slow(), code: Some(code), ..AccountInfo::default() };
+        world.accounts.insert(people.other_router, router);
         world
+    }
+
+    /// Other accounts from here on.
+    pub(super) fn set_people(&mut self, people: People) {
+        for address in people.persons() {
+            self.person(address);
+        }
+        self.mocks = mocks(&people);
+        self.people = people;
     }
 
     /// Whether it is that of a chain.
@@ -166,7 +163,7 @@ impl World {
 
     fn chain_slot(&mut self, address: Address, slot: U256) -> U256 {
         // What was created here, and our people, have no storage on the chain.
-        let Some(chain) = self.chain.as_ref().filter(|_| !self.blank.contains(&address) && !Self::made_up(address)) else {
+        let Some(chain) = self.chain.as_ref().filter(|_| !self.blank.contains(&address) && !self.made_up(address)) else {
             return U256::ZERO;
         };
         let key = (ModelAddress(address.into_array()), slot.to_be_bytes());
@@ -179,8 +176,9 @@ impl World {
         U256::ZERO
     }
 
-    fn made_up(address: Address) -> bool {
-        PEOPLE.contains(&address) || address == GATE || precompiled(address, true)
+    fn made_up(&self, address: Address) -> bool {
+        let people = &self.people;
+        people.persons().contains(&address) || [people.gate, people.other_router].contains(&address) || precompiled(address, true)
     }
 
     /// The account on the chain; `None` if there is none, or if it is not known, which is noted.
@@ -220,10 +218,29 @@ impl World {
     pub(super) fn person(&mut self, address: Address) {
         if self.is_of_chain() {
             let info = self.account(address).unwrap_or_default();
-            self.set_account(address, AccountInfo { balance: PURSE, nonce: 1, ..info });
+            self.set_account(address, AccountInfo { balance: info.balance.max(self.purse), nonce: 1, ..info });
         } else if !self.accounts.contains_key(&address) {
-            self.set_account(address, AccountInfo { balance: PURSE, nonce: 1, ..AccountInfo::default() });
+            self.set_account(address, AccountInfo { balance: self.purse, nonce: 1, ..AccountInfo::default() });
         }
+    }
+
+    /// Sees to it that the account can pay so many coins.
+    pub(super) fn afford(&mut self, address: Address, coins: U256) {
+        let info = self.account(address).unwrap_or_default();
+        if info.balance < coins {
+            self.set_account(address, AccountInfo { balance: coins.saturating_add(info.balance), ..info });
+        }
+    }
+
+    /// Sets what the account has of the chain's coin.
+    pub(super) fn set_coins(&mut self, address: Address, coins: U256) {
+        let info = self.account(address).unwrap_or_default();
+        self.set_account(address, AccountInfo { balance: coins, ..info });
+    }
+
+    /// What the account has of the chain's coin.
+    pub(super) fn coins(&mut self, address: Address) -> U256 {
+        self.account(address).map_or(U256::ZERO, |info| info.balance)
     }
 
     /// The account as it is now; `None` for none.
@@ -252,14 +269,14 @@ impl World {
     /// Whether the mock answers at this address.
     pub(super) fn mocked(&self, address: Address) -> bool {
         if self.is_of_chain() {
-            return address == GATE;
+            return address == self.people.gate;
         }
         !self.accounts.contains_key(&address) && !self.blank.contains(&address) && !precompiled(address, false)
     }
 
     /// Whether the address is none of those made up here: it is in the code, in the storage or on the chain.
     pub(super) fn is_real(&self, address: Address) -> bool {
-        if self.is_of_chain() { !address.is_zero() && !Self::made_up(address) } else { self.mocked(address) }
+        if self.is_of_chain() { !address.is_zero() && !self.made_up(address) } else { self.mocked(address) }
     }
 }
 
@@ -273,11 +290,11 @@ impl Database for World {
         if self.blank.contains(&address) || precompiled(address, self.is_of_chain()) {
             return Ok(None);
         }
-        if self.is_of_chain() && address != GATE {
+        if self.is_of_chain() && address != self.people.gate {
             return Ok(self.chain_account(address));
         }
         let (hash, code) = &self.mocks[self.answer as usize];
-        Ok(Some(AccountInfo { balance: PURSE, nonce: 1, code_hash: *hash, code: Some(code.clone()), ..AccountInfo::default() }))
+        Ok(Some(AccountInfo { balance: self.purse, nonce: 1, code_hash: *hash, code: Some(code.clone()), ..AccountInfo::default() }))
     }
 
     fn code_by_hash(&mut self, hash: B256) -> Result<Bytecode, Infallible> {
@@ -292,8 +309,16 @@ impl Database for World {
     }
 
     fn block_hash(&mut self, number: u64) -> Result<B256, Infallible> {
-        let head = self.chain.as_ref().and_then(|chain| chain.block()).filter(|head| head.number == number);
-        Ok(head.map_or_else(|| keccak256(number.to_be_bytes()), |head| B256::new(head.hash)))
+        let made_up = self.hashes.word(&format!("block {number}"));
+        let Some(head) = self.chain.as_ref().and_then(|chain| chain.block()).filter(|head| number <= head.number) else {
+            return Ok(made_up);
+        };
+        let kept = match head.number - number {
+            0 => U256::from_be_bytes(head.hash),
+            1 if head.parent_hash != [0; 32] => U256::from_be_bytes(head.parent_hash),
+            _ => self.slot(HASH_HISTORY, U256::from(number % HASHES_KEPT)),
+        };
+        Ok(if kept.is_zero() { made_up } else { B256::from(kept) })
     }
 }
 
@@ -309,32 +334,46 @@ fn precompiled(address: Address, of_chain: bool) -> bool {
     address[..19].iter().all(|byte| *byte == 0) && (1..=last).contains(&address[19])
 }
 
-/// Bytecode that returns 1 to transfer, approve and transferFrom, and the answer three times to anything else.
-fn mock(answer: MockAnswer) -> Bytes {
-    let word: u128 = match answer {
-        MockAnswer::Pair => u128::from(u32::from_be_bytes([PAIR[16], PAIR[17], PAIR[18], PAIR[19]])),
-        MockAnswer::One => 1,
-        MockAnswer::Zero => 0,
-        MockAnswer::HugeBalance => 1 << 126,
+/// Calls that a router, a factory and a pool answer: `factory()`, `WETH()`, `getPair(address,address)`, `createPair(address,address)`.
+const OF_EXCHANGE: [Selector; 4] = [[0xC4, 0x5A, 0x01, 0x55], [0xAD, 0x5C, 0x46, 0x48], [0xE6, 0xA4, 0x39, 0x05], [0xC9, 0xC6, 0x53, 0x96]];
+
+fn mocks(people: &People) -> [(B256, Bytecode); MockAnswer::ALL.len()] {
+    MockAnswer::ALL.map(|answer| {
+        let code = mock(answer, people);
+        (keccak256(&code), Bytecode::new_legacy(code))
+    })
+}
+
+/// Bytecode that returns 1 to transfer, approve and transferFrom, the exchange's addresses to who asks for them, and the answer three times
+/// to anything else.
+fn mock(answer: MockAnswer, people: &People) -> Bytes {
+    let word = match answer {
+        MockAnswer::Pair => super::abi::word_of(people.pair),
+        MockAnswer::One => U256::ONE,
+        MockAnswer::Zero => U256::ZERO,
+        MockAnswer::HugeBalance => U256::ONE << 126,
     };
+    let answers = [people.factory, people.coin, people.pair, people.pair].map(super::abi::word_of);
+    let moving = super::abi::MOVING.into_iter().map(|selector| (selector, U256::ONE));
+    let arms: Vec<(Selector, U256)> = moving.chain(OF_EXCHANGE.into_iter().zip(answers)).collect();
     // The selector: CALLDATALOAD(0) >> 224.
     let mut code = vec![0x60, 0x00, 0x35, 0x60, 0xE0, 0x1C];
-    for selector in super::abi::MOVING {
+    for (selector, answer) in arms {
+        // DUP1 PUSH4 selector EQ ISZERO PUSH2 next JUMPI; else the answer is stored and returned.
+        let next = code.len() + 12 + 33 + 8;
         code.extend([0x80, 0x63]);
         code.extend(selector);
-        code.extend([0x14, 0x60, 0x00, 0x57]);
+        code.extend([0x14, 0x15, 0x61, (next >> 8) as u8, next as u8, 0x57]);
+        code.push(0x7F);
+        code.extend(answer.to_be_bytes::<32>());
+        code.extend([0x60, 0x00, 0x52, 0x60, 0x20, 0x60, 0x00, 0xF3]);
+        code.push(0x5B);
     }
     for offset in [0x00, 0x20, 0x40] {
-        code.push(0x6F);
-        code.extend(word.to_be_bytes());
+        code.push(0x7F);
+        code.extend(word.to_be_bytes::<32>());
         code.extend([0x60, offset, 0x52]);
     }
     code.extend([0x60, 0x60, 0x60, 0x00, 0xF3]);
-    let yes = code.len() as u8;
-    code.extend([0x5B, 0x60, 0x01, 0x60, 0x00, 0x52, 0x60, 0x20, 0x60, 0x00, 0xF3]);
-    for arm in 0..3 {
-        // Jump target: after DUP1 PUSH4 selector EQ PUSH1.
-        code[6 + arm * 10 + 8] = yes;
-    }
     code.into()
 }

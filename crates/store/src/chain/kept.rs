@@ -95,7 +95,7 @@ fn encoded(token: &Address, state: &TokenState) -> Result<Vec<u8>, String> {
 
 fn frame(token: &Address, state: &TokenState) -> PolarsResult<DataFrame> {
     let rows: Vec<StateRow<'_>> = rows(state).collect();
-    let (height, block) = (rows.len(), state.block.unwrap_or(BlockHead { number: 0, timestamp: 0, hash: [0; 32], base_fee: 0 }));
+    let (height, block) = (rows.len(), state.block.unwrap_or_default());
     let texts = |name: &str, text: &str| Series::new(name.into(), vec![text; height]).into_column();
     let numbers = |name: &str, number: i64| Series::new(name.into(), vec![number; height]);
     let each = |name: &str, text: &dyn Fn(&StateRow<'_>) -> Option<String>| -> Column {
@@ -108,6 +108,9 @@ fn frame(token: &Address, state: &TokenState) -> PolarsResult<DataFrame> {
         numbers("block_number", i64::try_from(block.number).unwrap_or_default()).into_column(),
         texts("block_hash", &const_hex::encode_prefixed(block.hash)),
         numbers("base_fee", i64::try_from(block.base_fee).unwrap_or(i64::MAX)).into_column(),
+        texts("parent_hash", &const_hex::encode_prefixed(block.parent_hash)),
+        texts("coinbase", &block.coinbase.to_string()),
+        numbers("gas_limit", i64::try_from(block.gas_limit).unwrap_or(i64::MAX)).into_column(),
         numbers("timestamp", milliseconds).cast(&time)?.into_column(),
         each("kind", &|row| Some(row.kind.to_owned())),
         each("address", &|row| Some(row.address.to_string())),
@@ -127,8 +130,11 @@ fn decoded(frame: &DataFrame) -> Option<TokenState> {
         number: number("block_number")?.try_into().ok()?,
         timestamp: (time / 1_000).try_into().ok()?,
         hash: word(text("block_hash", 0)?)?,
-        // Files of earlier versions have none.
+        // Files of earlier versions lack what follows.
         base_fee: number("base_fee").and_then(|fee| fee.try_into().ok()).unwrap_or_default(),
+        parent_hash: text("parent_hash", 0).and_then(word).unwrap_or_default(),
+        coinbase: text("coinbase", 0).and_then(Address::parse).unwrap_or_default(),
+        gas_limit: number("gas_limit").and_then(|limit| limit.try_into().ok()).unwrap_or_default(),
     };
     let [requests, rounds] = [number("requests")?.try_into().ok()?, number("rounds")?.try_into().ok()?];
     let mut state = TokenState { block: Some(block), requests, rounds, ..TokenState::default() };
@@ -162,7 +168,15 @@ pub(super) mod tests {
     pub(in crate::chain) fn sample(number: u64) -> TokenState {
         let account = |balance: u8, code: &[u8]| ChainAccount { balance: [balance; 32], code: code.into() };
         TokenState {
-            block: Some(BlockHead { number, timestamp: 1_700_000_000 + number, hash: [number as u8; 32], base_fee: number }),
+            block: Some(BlockHead {
+                number,
+                timestamp: 1_700_000_000 + number,
+                hash: [number as u8; 32],
+                base_fee: number,
+                parent_hash: [7; 32],
+                coinbase: Address([number as u8; 20]),
+                gas_limit: 36_000_000,
+            }),
             accounts: [(Address([1; 20]), account(1, &[0x60, 0x80])), (Address([2; 20]), account(0, &[]))].into(),
             slots: [((Address([1; 20]), [5; 32]), [6; 32]), ((Address([1; 20]), [7; 32]), [0; 32])].into(),
             requests: 3,

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{proved, token_state::TokenState};
-use model::chain_state::{BlockHead, ChainAccount, MissingState, Word};
+use model::{
+    address::Address,
+    chain_state::{BlockHead, ChainAccount, MissingState, Word},
+};
 use wire::{
     Fault,
     node::{self, CallRefusal, ChainNode, NodeAnswers, NodeBlock, NodeCall},
@@ -33,9 +36,9 @@ pub(super) fn read(
     }
     let all = before.all_and(missing);
     for again in [anew || before.block.is_some(), true] {
-        let (NodeBlock { number, timestamp, hash, base_fee }, trips) = node.newest(again, stopped)?;
+        let (NodeBlock { number, timestamp, hash, base_fee, parent_hash, coinbase, gas_limit }, trips) = node.newest(again, stopped)?;
         requests += trips;
-        let block = BlockHead { number, timestamp, hash, base_fee };
+        let block = BlockHead { number, timestamp, hash, base_fee, parent_hash, coinbase: Address(coinbase), gas_limit };
         match at(node, &TokenState::default(), block, &all, &mut requests, stopped) {
             Ok(Some(state)) => return Ok(state),
             Ok(None) => {}

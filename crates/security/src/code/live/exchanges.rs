@@ -4,6 +4,8 @@
 use revm::primitives::{Address, B256, keccak256};
 use serde::Deserialize;
 
+use crate::code::market::PoolKey;
+
 /// The table of exchanges: one row per exchange and per coin that tokens are traded against.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -24,6 +26,9 @@ pub struct QuoteCoin {
     pub decimals: u8,
     /// Storage slot of its mapping of balances.
     pub balance_slot: u64,
+    /// Whether it is the chain's own coin, wrapped: people trade that itself, and the router wraps it.
+    #[serde(default)]
+    pub native: bool,
     /// About what one is worth in US dollars: only to compare the depth of pools against different coins.
     pub worth: f64,
 }
@@ -36,6 +41,8 @@ pub enum PoolKind {
     V2,
     /// Concentrated liquidity, one pool per pair of coins and fee.
     V3,
+    /// Concentrated liquidity, all pools in one contract, which is also the factory.
+    V4,
 }
 
 /// An exchange on one chain.
@@ -48,16 +55,30 @@ pub struct Exchange {
     /// The contract that creates its pools.
     pub factory: Address,
     pub router: Address,
-    /// Hash of a pool's creation code.
+    /// Hash of a pool's creation code; none for V4.
+    #[serde(default)]
     pub init_code_hash: B256,
-    /// Fee in millionths; for V3 each of its tiers.
+    /// Fee in millionths; for V3 and V4 each of its tiers.
     pub fees: Vec<u32>,
+    /// V4: the spacing of ticks of each tier.
+    #[serde(default)]
+    pub tick_spacings: Vec<u32>,
+    /// V4: the contract by which routers take a seller's tokens.
+    #[serde(default)]
+    pub permit: Option<Address>,
+    /// V2: how the router's functions call the chain's own coin.
+    #[serde(default = "coin_word")]
+    pub coin_word: String,
     /// V3: whether the router takes a deadline.
     #[serde(default)]
     pub deadline: bool,
     /// V3: the first of the two storage slots in which its pools sum up their fees.
     #[serde(default = "fee_growth_slot")]
     pub fee_growth_slot: u64,
+}
+
+fn coin_word() -> String {
+    "ETH".to_owned()
 }
 
 fn fee_growth_slot() -> u64 {
@@ -71,9 +92,51 @@ pub(super) struct PoolPlace<'a> {
     pub(super) exchange: &'a Exchange,
     pub(super) quote: &'a QuoteCoin,
     pub(super) fee: u32,
+    pub(super) token: Address,
+    /// Which of the pools in one contract.
+    pub(super) key: Option<PoolKey>,
+}
+
+impl PoolPlace<'_> {
+    /// Whether the quote coin is the first of the pool's coins.
+    pub(super) fn is_first(&self) -> bool {
+        self.coin() < self.token
+    }
+
+    /// The coin that is paid: the chain's own, where a pool takes that.
+    pub(super) fn coin(&self) -> Address {
+        if self.key.is_some() && self.quote.native { Address::ZERO } else { self.quote.address }
+    }
+}
+
+/// An exchange of a chain, and the coin that most tokens trade against there.
+#[derive(Debug, Clone, Copy)]
+pub struct Venue<'a> {
+    pub exchange: &'a Exchange,
+    pub quote: &'a QuoteCoin,
+}
+
+impl Venue<'_> {
+    /// Where the token's pool would stand.
+    pub fn pool(&self, token: Address) -> Address {
+        self.exchange.pool(token, self.quote.address, self.exchange.fees.first().copied().unwrap_or_default())
+    }
 }
 
 impl Exchanges {
+    /// The first exchange and the first coin of a chain.
+    pub fn venue(&self, chain: &str) -> Option<Venue<'_>> {
+        let exchange = self.exchanges.iter().find(|exchange| exchange.chain == chain)?;
+        let quote = self.quotes.iter().find(|quote| quote.chain == chain)?;
+        Some(Venue { exchange, quote })
+    }
+
+    /// The address of every place at which a pool of the token may stand.
+    pub fn pools(&self, chain: &str, token: &model::address::Address) -> Vec<model::address::Address> {
+        let places = self.places(chain, Address::new(token.0));
+        places.iter().map(|place| model::address::Address(place.address.into_array())).collect()
+    }
+
     /// Every place at which a pool of the token may stand.
     pub(super) fn places(&self, chain: &str, token: Address) -> Vec<PoolPlace<'_>> {
         let quotes = || self.quotes.iter().filter(|quote| quote.chain == chain && quote.address != token);
@@ -83,22 +146,39 @@ impl Exchanges {
             .flat_map(|(exchange, quote)| {
                 let fees = match exchange.kind {
                     PoolKind::V2 => &exchange.fees[..exchange.fees.len().min(1)],
-                    PoolKind::V3 => &exchange.fees[..],
+                    PoolKind::V3 | PoolKind::V4 => &exchange.fees[..],
                 };
-                fees.iter().map(move |fee| PoolPlace { address: exchange.pool(token, quote.address, *fee), exchange, quote, fee: *fee })
+                fees.iter().enumerate().map(move |(tier, fee)| {
+                    let key = exchange.key(token, quote, tier);
+                    let address = if key.is_some() { exchange.factory } else { exchange.pool(token, quote.address, *fee) };
+                    PoolPlace { address, exchange, quote, fee: *fee, token, key }
+                })
             })
             .collect()
     }
 }
 
 impl Exchange {
+    /// Id of the token's pool of this tier in the contract of a V4 exchange; `None` for other exchanges.
+    pub fn pool_id(&self, token: Address, quote: &QuoteCoin, tier: usize) -> Option<B256> {
+        self.key(token, quote, tier).map(|key| key.id())
+    }
+
+    /// Which pool in the contract of a V4 exchange is that of this tier; `None` for other exchanges.
+    fn key(&self, token: Address, quote: &QuoteCoin, tier: usize) -> Option<PoolKey> {
+        let coin = if quote.native { Address::ZERO } else { quote.address };
+        let (fee, tick_spacing) = (*self.fees.get(tier)?, *self.tick_spacings.get(tier)?);
+        let coins = if coin < token { [coin, token] } else { [token, coin] };
+        (self.kind == PoolKind::V4).then_some(PoolKey { coins, fee, tick_spacing, hooks: Address::ZERO })
+    }
+
     /// Address of the pool of two coins: CREATE2 with the sorted pair as salt
     /// (<https://docs.uniswap.org/contracts/v2/guides/smart-contract-integration/getting-pair-addresses>).
     pub fn pool(&self, one: Address, other: Address, fee: u32) -> Address {
         let (first, second) = if one < other { (one, other) } else { (other, one) };
         let salt = match self.kind {
             PoolKind::V2 => keccak256([first.as_slice(), second.as_slice()].concat()),
-            PoolKind::V3 => {
+            PoolKind::V3 | PoolKind::V4 => {
                 let mut words = [0; 96];
                 words[12..32].copy_from_slice(first.as_slice());
                 words[44..64].copy_from_slice(second.as_slice());

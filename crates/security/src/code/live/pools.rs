@@ -7,7 +7,7 @@ use super::{
     super::{
         abi::{self, Selector},
         machine::Machine,
-        world::NEWCOMER,
+        market::PoolKey,
     },
     exchanges::{PoolKind, PoolPlace},
 };
@@ -24,37 +24,46 @@ const POOL_SLOTS_V2: &[u64] = &[0, 6, 7, 8, 9, 10, 11, 12];
 const POOL_SLOTS_V3: &[u64] = &[0, 1, 2, 3, 4, 5];
 /// Number of a contract's first slots that are asked for at once: variables stand there, and reading one more costs little.
 const FIRST_SLOTS: u64 = 40;
+/// EIP-1967: who can exchange the contract behind a proxy.
+pub(super) const ADMIN_SLOT: &str = "b53127684a568b3173ae13b9f8a6016e243e63b6e8ee1178d6a717850b5d6103";
 /// Slots that name the code behind a proxy (EIP-1967 implementation, beacon and admin; EIP-1822; the older `org.zeppelinos.proxy`).
 const PROXY_SLOTS: [&str; 5] = [
     "360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc",
     "a3f0ad74e5423aebfd80d3ef4346578335a9a72aeaee59ff6cb3582b35133d50",
-    "b53127684a568b3173ae13b9f8a6016e243e63b6e8ee1178d6a717850b5d6103",
+    ADMIN_SLOT,
     "c5f16f0fcc639fa48a6947836d9850f504798523bf8c9a3a87d5876cf622bcf7",
     "7050c9e0f4ca769c69bd3a8ef740bc37934f8e2c036e5a723fd8ee048ed3f8c3",
 ];
 
 /// A pool that stands.
 #[derive(Debug, Clone)]
-pub(super) struct LivePool {
-    pub(super) address: Address,
+pub(in crate::code) struct LivePool {
+    pub(in crate::code) address: Address,
     /// Name of its exchange.
-    pub(super) dex: String,
-    pub(super) kind: PoolKind,
-    pub(super) router: Address,
-    pub(super) deadline: bool,
-    pub(super) quote: Address,
+    pub(in crate::code) dex: String,
+    pub(in crate::code) kind: PoolKind,
+    pub(in crate::code) router: Address,
+    pub(in crate::code) factory: Address,
+    pub(in crate::code) deadline: bool,
+    pub(in crate::code) quote: Address,
+    /// Whether the quote coin is the chain's own, wrapped, and how the router's functions call it.
+    pub(in crate::code) native: bool,
+    pub(in crate::code) coin_word: String,
     /// Slot of the quote coin's mapping of balances.
-    pub(super) balance_slot: U256,
+    pub(in crate::code) balance_slot: U256,
     /// In millionths.
-    pub(super) fee: u32,
+    pub(in crate::code) fee: u32,
     /// Quote coins in it.
-    pub(super) depth: U256,
+    pub(in crate::code) depth: U256,
+    /// V4: which of the contract's pools, and the contract that takes a seller's tokens.
+    pub(in crate::code) key: Option<PoolKey>,
+    pub(in crate::code) permit: Option<Address>,
     /// Whether somebody has traded with it: then somebody may hold what they bought.
-    pub(super) traded: bool,
+    pub(in crate::code) traded: bool,
 }
 
 impl LivePool {
-    pub(super) fn is_v2(&self) -> bool {
+    pub(in crate::code) fn is_v2(&self) -> bool {
         self.kind == PoolKind::V2
     }
 }
@@ -81,6 +90,12 @@ pub(super) fn first_need(token: Address, places: &[PoolPlace<'_>]) -> MissingSta
         }
     }
     for place in places {
+        if let Some(key) = &place.key {
+            for number in 0..4 {
+                slot(place.address, state_slot(key) + U256::from(number));
+            }
+            continue;
+        }
         let slots = if place.exchange.kind == PoolKind::V2 { POOL_SLOTS_V2 } else { POOL_SLOTS_V3 };
         for number in slots {
             slot(place.address, U256::from(*number));
@@ -89,15 +104,26 @@ pub(super) fn first_need(token: Address, places: &[PoolPlace<'_>]) -> MissingSta
     }
     for place in places {
         need.accounts.extend([place.address, place.exchange.factory, place.exchange.router, place.quote.address].map(of_model));
+        need.accounts.extend(place.exchange.permit.map(of_model));
     }
     need
 }
 
-pub(super) fn balance_slot_of(holder: Address, base: U256) -> U256 {
+pub(in crate::code) fn balance_slot_of(holder: Address, base: U256) -> U256 {
     abi::mapped(abi::word_of(holder), base)
 }
 
-/// The deepest pool; `None` if the token has none.
+/// A sale of so many US dollars decides which pool is the deepest.
+const SALE_USD: f64 = 1_000.0;
+/// Slot of the mapping of pools in the contract of a V4 exchange.
+const POOLS_V4: u64 = 6;
+
+/// The first slot of a pool's state in the contract of a V4 exchange: price, then growth of fees (two), then liquidity.
+fn state_slot(key: &PoolKey) -> U256 {
+    abi::mapped(U256::from_be_bytes(key.id().0), U256::from(POOLS_V4))
+}
+
+/// The pool at which a sale of 1,000 USD loses least, by fee and by its effect on the price; `None` if the token has none.
 pub(super) fn deepest(machine: &mut Machine<'_>, places: &[PoolPlace<'_>]) -> Option<LivePool> {
     let mut best: Option<(f64, LivePool)> = None;
     for place in places {
@@ -105,9 +131,15 @@ pub(super) fn deepest(machine: &mut Machine<'_>, places: &[PoolPlace<'_>]) -> Op
             continue;
         }
         let base = U256::from(place.quote.balance_slot);
-        let depth = machine.world().slot(place.quote.address, balance_slot_of(place.address, base));
-        let worth = f64::from(depth) / 10_f64.powi(place.quote.decimals.into()) * place.quote.worth;
-        if depth.is_zero() || best.as_ref().is_some_and(|(known, _)| *known >= worth) {
+        let near = near(machine, place);
+        let depth = match place.key {
+            Some(_) => near,
+            None => machine.world().slot(place.quote.address, balance_slot_of(place.address, base)),
+        };
+        let worth = f64::from(near) / 10_f64.powi(place.quote.decimals.into()) * place.quote.worth;
+        // Of what is sold, a part of its share of the reserve is lost.
+        let loss = f64::from(place.fee) / 1e6 + SALE_USD / (worth + SALE_USD);
+        if depth.is_zero() || near.is_zero() || best.as_ref().is_some_and(|(known, _)| *known <= loss) {
             continue;
         }
         let traded = has_traded(machine, place);
@@ -116,39 +148,61 @@ pub(super) fn deepest(machine: &mut Machine<'_>, places: &[PoolPlace<'_>]) -> Op
             dex: place.exchange.name.clone(),
             kind: place.exchange.kind,
             router: place.exchange.router,
+            factory: place.exchange.factory,
             deadline: place.exchange.deadline,
-            quote: place.quote.address,
+            quote: place.coin(),
+            native: place.quote.native,
+            coin_word: place.exchange.coin_word.clone(),
             balance_slot: base,
             fee: place.fee,
             depth,
+            key: place.key,
+            permit: place.exchange.permit,
             traded,
         };
-        best = Some((worth, pool));
+        best = Some((loss, pool));
     }
     best.map(|(_, pool)| pool)
+}
+
+/// The quote coins that the price moves against: in a pool of concentrated liquidity, those that the same liquidity would be over all prices
+/// (<https://uniswap.org/whitepaper-v3.pdf>, 2.2: L·√P of the second coin, L/√P of the first).
+fn near(machine: &mut Machine<'_>, place: &PoolPlace<'_>) -> U256 {
+    let first_slot = match (&place.key, place.exchange.kind) {
+        (Some(key), _) => state_slot(key),
+        (None, PoolKind::V2) => {
+            return machine.world().slot(place.quote.address, balance_slot_of(place.address, U256::from(place.quote.balance_slot)));
+        }
+        (None, _) => U256::ZERO,
+    };
+    let liquidity_at = if place.key.is_some() { 3 } else { place.exchange.fee_growth_slot + 3 };
+    let price = machine.world().slot(place.address, first_slot) & (U256::MAX >> 96);
+    let liquidity = machine.world().slot(place.address, first_slot + U256::from(liquidity_at)) & (U256::MAX >> 128);
+    let root = f64::from(price) / 2_f64.powi(96);
+    let coins = if place.is_first() { f64::from(liquidity) / root } else { f64::from(liquidity) * root };
+    if coins.is_finite() { U256::saturating_from(coins) } else { U256::ZERO }
 }
 
 /// Whether fees have come in. In a V2 pool the product of the reserves then exceeds the square of the supply, which is that product's root
 /// when liquidity is added.
 fn has_traded(machine: &mut Machine<'_>, place: &PoolPlace<'_>) -> bool {
-    match place.exchange.kind {
-        PoolKind::V2 => {
+    let (first, count) = match (&place.key, place.exchange.kind) {
+        (Some(key), _) => (state_slot(key) + U256::ONE, 2),
+        (None, PoolKind::V2) => {
             let Some([first, second]) = reserves(machine, place.address) else { return false };
             let supply = machine.ask(place.address, abi::TOTAL_SUPPLY, &[]).unwrap_or_default();
             let square = supply.saturating_mul(supply);
             // The root is rounded down.
-            first.saturating_mul(second).saturating_sub(square) > square / U256::from(1_000_000_000)
+            return first.saturating_mul(second).saturating_sub(square) > square / U256::from(1_000_000_000);
         }
-        PoolKind::V3 => {
-            let first = place.exchange.fee_growth_slot;
-            [first, first + 1].into_iter().any(|slot| !machine.world().slot(place.address, U256::from(slot)).is_zero())
-        }
-    }
+        (None, _) => (U256::from(place.exchange.fee_growth_slot), 2),
+    };
+    (0..count).any(|slot| !machine.world().slot(place.address, first + U256::from(slot)).is_zero())
 }
 
 /// Reserves of a V2 pool, in the order of its tokens' addresses.
-pub(super) fn reserves(machine: &mut Machine<'_>, pool: Address) -> Option<[U256; 2]> {
-    let outcome = machine.simulate(NEWCOMER, pool, abi::call(GET_RESERVES, &[]));
+pub(in crate::code) fn reserves(machine: &mut Machine<'_>, pool: Address) -> Option<[U256; 2]> {
+    let outcome = machine.simulate(machine.people.newcomer, pool, abi::call(GET_RESERVES, &[]));
     (outcome.ok && outcome.output.len() >= 64)
         .then(|| [U256::from_be_slice(&outcome.output[..32]), U256::from_be_slice(&outcome.output[32..64])])
 }

@@ -84,7 +84,7 @@ fn recorded(name: &str, sparse: bool) -> (ModelAddress, RecordedState) {
         slots.iter().map(move |(slot, value)| ((address, hex(slot)), hex(value)))
     });
     let state = RecordedState {
-        head: BlockHead { number: one.block, timestamp: one.timestamp, hash: [0; 32], base_fee: 0 },
+        head: BlockHead { number: one.block, timestamp: one.timestamp, hash: [0; 32], ..BlockHead::default() },
         accounts: one.accounts.iter().map(account).collect(),
         slots: slots.collect(),
         fetched: sparse.then(MissingState::default),

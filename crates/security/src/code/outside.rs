@@ -1,0 +1,102 @@
+//! Over the state of a chain: the contracts that a transfer asks, who owns them, and whether their owners can stop sales with them; and whether
+//! what a call seemed to do to a trade stands when the trade is made at the real pool.
+
+use revm::primitives::{Address, U256};
+
+use super::{
+    CodeReport, abi,
+    deployment::{self, AssumedSlots, DeployedBy, Deployment},
+    effects::{Baseline, Caller, FunctionEffect, Power},
+    functions,
+    machine::Machine,
+    market::{SaleRoute, Trader},
+    powers::{self, Exploration, Target},
+    seek,
+    trial::Scene,
+    world::is_precompile,
+};
+use crate::{Anomaly, AnomalyCode, Evidence};
+
+/// Contracts that are looked at.
+const CONTRACTS_MAX: usize = 3;
+/// A sale that brings less than this share of what it brought before is worse.
+const WORSE: f64 = 0.85;
+
+/// The contracts that a trade asks, besides the exchange and the token itself.
+fn asked(machine: &mut Machine<'_>, before: &Baseline<'_>) -> Vec<Address> {
+    let people = machine.people;
+    let own =
+        [before.scene.token, before.scene.pair, before.scene.router, people.pair, people.router, people.factory, people.coin, people.gate];
+    let mut asked: Vec<Address> = before.trial.called.iter().copied().filter(|of| !own.contains(of) && !is_precompile(*of)).collect();
+    asked.retain(|of| !machine.world().code(*of).is_empty());
+    asked.truncate(CONTRACTS_MAX);
+    asked
+}
+
+/// Tries the functions of the contracts that a transfer asks, as those whom these contracts obey.
+pub(super) fn explore(
+    machine: &mut Machine<'_>,
+    before: &Baseline<'_>,
+    deployment: &Deployment,
+    found: &mut Exploration,
+    report: &mut CodeReport,
+) {
+    let mut shown = Vec::new();
+    for contract in asked(machine, before) {
+        let owner = abi::OWNER_OF_IT.iter().find_map(|selector| machine.ask(contract, *selector, &[])).map(abi::address_of);
+        let owner = owner.filter(|owner| !owner.is_zero());
+        let whose = owner.map_or_else(|| "names no owner".to_owned(), |owner| format!("is owned by {}", before.scene.name(owner)));
+        shown.push(Evidence { what: format!("a transfer asks {contract:#x}, which {whose}"), ..Evidence::default() });
+        let code = machine.world().code(contract);
+        let shape = functions::shape(&code);
+        let mut own = Deployment::new(contract, owner.unwrap_or(deployment.owner), DeployedBy::Chain, None);
+        deployment::assume_ownership(machine, &mut own, &shape.functions, AssumedSlots::None);
+        let others = own.privileged.iter().chain(&deployment.privileged).map(|of| (*of, Caller::Privileged));
+        let callers = std::iter::once((own.owner, Caller::Owner)).chain(others).collect();
+        let target = Target { at: contract, functions: &shape.functions, callers };
+        powers::try_functions(machine, before, &target, found);
+        seek::recognized(machine, before, &target, found);
+    }
+    if let Some(first) = shown.first() {
+        let anomaly = Anomaly::new(AnomalyCode::ExternalCall, 1.0, first.what.clone());
+        report.anomalies.push(shown.into_iter().fold(anomaly, Anomaly::evidence));
+    }
+}
+
+/// Leaves out what a call seemed to do to trades and does not do to one at the real pool.
+pub(super) fn keep_proven(machine: &mut Machine<'_>, scene: &Scene, effects: &mut Vec<FunctionEffect>) {
+    if scene.pool.is_none() {
+        return;
+    }
+    let usual = [scene.people.holder, scene.people.other].map(|who| sold(machine, scene, who, None));
+    effects.retain(|effect| {
+        let call = Some(effect);
+        match effect.power {
+            Power::StopSells => [(scene.people.holder, 0), (scene.people.other, 1)]
+                .into_iter()
+                .all(|(who, at)| usual[at] == 0.0 || sold(machine, scene, who, call) < WORSE * usual[at]),
+            Power::Blacklist | Power::TaxOne if effect.size >= 1.0 || effect.power == Power::TaxOne => {
+                usual[0] == 0.0 || sold(machine, scene, scene.people.holder, call) < WORSE * usual[0]
+            }
+            _ => true,
+        }
+    });
+}
+
+/// What a sale of some tokens at the real pool brings, after a call.
+fn sold(machine: &mut Machine<'_>, scene: &Scene, who: Address, after: Option<&FunctionEffect>) -> f64 {
+    let mark = machine.mark();
+    if let Some(effect) = after {
+        if let Some(first) = &effect.first {
+            first.make(machine);
+            machine.next_block();
+        }
+        effect.call.make(machine);
+    }
+    machine.next_block();
+    let mut trader = Trader::new(machine, scene);
+    let amount = trader.balance(who) / U256::from(8);
+    let deal = trader.sell(who, amount, SaleRoute::Router);
+    machine.rollback(mark);
+    deal.worth()
+}
