@@ -82,10 +82,13 @@ pub(super) fn powers(machine: &mut Machine<'_>, before: &Baseline<'_>, functions
         try_call(machine, before, &FunctionCall::payment(people.stranger, token, pay), &mut found);
     }
     try_with_settings(machine, before, &FunctionCall::payment(people.stranger, token, COIN), &mut found);
+    // Who pays may get tokens for it; that coins stop trades is another matter.
+    let known = found.effects.len();
     for (from, caller) in callers.iter().copied().filter(|(_, caller)| *caller != Caller::Stranger) {
         let payment = FunctionCall { from, caller, ..FunctionCall::payment(from, token, COIN) };
         try_call(machine, before, &payment, &mut found);
     }
+    found.keep_harm(known);
     let (constants, accounts) = seek::of_sale(machine, before, &callers);
     found.constants = constants;
     let callers: Vec<_> = callers.into_iter().chain(accounts.into_iter().map(|of| (of, Caller::Privileged))).collect();
