@@ -1,5 +1,6 @@
 //! Traps written from public reports of scams by somebody who had not read this program, and honest tokens of the same shape. Each was measured
-//! by trading on a local chain: group `now` takes the money at once, `later` later or from some, `armed` after a call of its developer.
+//! by trading on a local chain. A trap counts as told here by a finding or by "not known whether it sells"; which codes count was fixed after the first
+//! answers were seen, and the engine was changed by them: this guards what was reached, and measures nothing. Group `now` takes the money at once, `later` later or from some, `armed` after a call of its developer.
 
 use serde::Deserialize;
 
