@@ -54,8 +54,8 @@ pub struct PatternsAnswer {
     /// its patterns, which are of a fraction of a percent or the coin's, come with `explain` alone. Only with `explain`, of a pegged token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peg: Option<Peg>,
-    /// Start of the last candle used. Only with `explain`, and if there is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Start of the last candle used, if there is one.
+    #[serde(skip)]
     pub as_of: Option<Time>,
     /// Outcomes of the token's earlier patterns of the same names, from its track record; names without any are left out. Only with
     /// `explain=record`.

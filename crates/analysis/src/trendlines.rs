@@ -34,8 +34,8 @@ pub struct TrendlineAnswer {
     /// Probability, 0 to 1, that two chartists both call it so. Fitted to spans of 30 to 150 candles labelled by two chartists; 0 with
     /// fewer than three candles, 1 for a constant price and for a token that holds a peg to the dollar, which is sideways.
     pub confidence: f64,
-    /// Start of the last candle used. Only with `explain`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Start of the last candle used.
+    #[serde(skip)]
     pub as_of: Option<Time>,
     /// Contributions to the trend and its confidence. Only with `explain`, and not with fewer than three candles, a constant price or a dollar's.
     #[serde(skip_serializing_if = "Option::is_none")]

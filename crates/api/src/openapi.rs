@@ -22,8 +22,9 @@ use super::{
     stream::LAST_EVENT_ID,
 };
 use model::error::{CODES, Code, ProblemBody};
-use query::question::parameter::{
-    AS_OF_PARAMETER, EXAMPLE_TOKEN, EXPLAIN, GENERATION_PARAMETER, NamedToken, Parameter, ParameterKind, STRICT_PARAMETER,
+use query::question::{
+    Dated, Question,
+    parameter::{AS_OF_PARAMETER, EXAMPLE_TOKEN, EXPLAIN, GENERATION_PARAMETER, NamedToken, Parameter, ParameterKind, STRICT_PARAMETER},
 };
 
 /// The document with its entity tag; constant for the process.
@@ -66,14 +67,6 @@ fn document(endpoints: &[Endpoint]) -> Value {
     schemas.subschema_for::<ProblemBody>();
     let mut components = schemas.take_definitions(true);
     components.extend(bodies.take_definitions(true));
-    for endpoint in endpoints.iter().filter(|endpoint| endpoint.parameters.iter().any(|parameter| parameter.name == EXPLAIN.name)) {
-        let success = &paths[endpoint.path][endpoint.verb.method().to_lowercase()]["responses"][endpoint.status.to_string()];
-        let reference = success.pointer("/content/application~1json/schema/$ref").and_then(Value::as_str).unwrap_or_default();
-        let name = reference.rsplit('/').next().unwrap_or_default();
-        if let Some(Value::Object(members)) = components.get_mut(name).and_then(|schema| schema.get_mut("properties")) {
-            members.insert("asOfUnknown".into(), as_of_unknown());
-        }
-    }
     if let Some(code) = components.get_mut("ProblemBody").and_then(|schema| schema.pointer_mut("/properties/code")) {
         code["enum"] = CODES.iter().map(|row| row.word).collect();
     }
@@ -235,12 +228,25 @@ fn content_of(endpoint: &Endpoint, schemas: &mut SchemaGenerator) -> Option<Valu
 }
 
 /// Schema of what an explained answer as of a time has beside its own members.
-fn as_of_unknown() -> Value {
-    json!({
-        "type": "array",
-        "items": { "type": "string" },
-        "description": "With `explain` and `as_of` alone: the tables whose rows have no time, and so are those of today.",
-    })
+/// Schema of a question's answer, with what its body says of the answer's time.
+pub(super) fn answer_schema<Q: Question>(schemas: &mut SchemaGenerator) -> Schema {
+    let schema = schemas.subschema_for::<Q::Answer>();
+    let name = schema.get("$ref").and_then(Value::as_str).and_then(|reference| reference.rsplit('/').next()).unwrap_or_default();
+    let explains = Q::PARAMETERS.iter().any(|parameter| parameter.name == EXPLAIN.name);
+    if let Some(Value::Object(members)) = schemas.definitions_mut().get_mut(name).and_then(|schema| schema.get_mut("properties")) {
+        if Q::DATED == Dated::Always || Q::DATED == Dated::Explained && explains {
+            let description = match Q::DATED {
+                Dated::Explained => "With `explain` alone: the time of the answer's newest row. Absent where no row has a time.",
+                _ => "The time of the answer's newest row. Absent where no row has a time.",
+            };
+            members.insert("asOf".into(), json!({ "type": "string", "format": "date-time", "description": description }));
+        }
+        if explains {
+            let description = "With `explain` and `as_of` alone: the tables whose rows have no time, and so are those of today.";
+            members.insert("asOfUnknown".into(), json!({ "type": "array", "items": { "type": "string" }, "description": description }));
+        }
+    }
+    schema
 }
 
 fn text_header(meaning: &str) -> Value {

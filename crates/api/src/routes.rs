@@ -232,7 +232,7 @@ const fn joined<const N: usize>(first: &[Parameter], second: &[Parameter]) -> [P
 
 /// Schema of GET /tokens: the list, or the batch.
 fn list_or_batch(schemas: &mut SchemaGenerator) -> Schema {
-    let shapes = [schemas.subschema_for::<Tokens>(), schemas.subschema_for::<<TokenBatchQuestion as Question>::Answer>()];
+    let shapes = [schemas.subschema_for::<Tokens>(), openapi::answer_schema::<TokenBatchQuestion>(schemas)];
     json_schema!({ "anyOf": shapes })
 }
 
@@ -249,7 +249,7 @@ const fn question<Q: Question>(tag: &'static str, codes: &'static [Code]) -> End
         codes,
         status: 200,
         no_content: None,
-        content: shape::<Q::Answer>(),
+        content: Content::Json(openapi::answer_schema::<Q>),
         open: false,
         tagged: true,
         body: None,

@@ -28,7 +28,7 @@ use tokio::sync::{broadcast, oneshot};
 
 use self::{
     as_of::DecksAsOf,
-    cached::{AnswerWeighter, CachedAnswer},
+    cached::{AnswerWeighter, BodyDates, CachedAnswer},
     feed::{FeedDesk, FeedOptions},
     generations::Generations,
     load::LoadState,
@@ -36,7 +36,7 @@ use self::{
     single_flight::SingleFlight,
 };
 use crate::question::{
-    Find, Question,
+    Dated, Find, Question,
     parameter::TokenNames,
     progress::Progress,
     snapshot::{AnswerSettings, Snapshot},
@@ -327,7 +327,9 @@ impl Deck {
         let links = question.paging(&answer).and_then(|paging| paging.links(&snapshot.named_in(&question.target())));
         let unknown = snapshot.dataset.as_of.as_ref().filter(|_| question.explains()).map(|as_of| as_of.unknown.as_slice());
         let as_of = question.as_of(snapshot, &answer);
-        let cached = Arc::new(CachedAnswer::new(answer, as_of, etag, links, unknown)?);
+        let says_when = Q::DATED == Dated::Always || Q::DATED == Dated::Explained && question.explains();
+        let dates = BodyDates { as_of: as_of.filter(|_| says_when), as_of_unknown: unknown };
+        let cached = Arc::new(CachedAnswer::new(answer, as_of, etag, links, dates)?);
         // A record published meanwhile may have been a part of it or not.
         if !progress.is_partial() && snapshot.track_records.version() == key.1 {
             self.memo.insert(key, cached.clone());

@@ -55,6 +55,16 @@ use model::{
     token::Token,
 };
 
+/// Whether the body of an answer says of what time it is, as `asOf`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dated {
+    /// With `explain` alone: plain answers of the documented endpoints have no further member.
+    Explained,
+    Always,
+    /// `asOf` is a member of the answer's own.
+    Itself,
+}
+
 /// A request that is answered from one dataset generation.
 pub trait Question: Request {
     type Answer: Serialize + JsonSchema + Send + Sync + 'static;
@@ -66,6 +76,8 @@ pub trait Question: Request {
     const NEEDS: &'static [&'static str] = &["candles", "posts", "holders", "transfers"];
     /// Whether it is slow enough that it must not delay quick questions.
     const HEAVY: bool = false;
+    /// Whether the body says what `as_of` returns. The header does for all.
+    const DATED: Dated = Dated::Explained;
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Answer>;
 

@@ -69,6 +69,30 @@ fn an_answer_has_the_date_of_its_own_rows() {
         let dates: Vec<&str> = said.iter().filter_map(|text| text.split_once(LABEL)).map(|(_, date)| &date[..10]).collect();
         assert_eq!(dates, expected.iter().map(|date| &date[..10]).collect::<Vec<_>>(), "{tool} {arguments}: {said:?}");
     }
+    for path in [
+        format!("/tokens/{TOKEN}?explain=true"),
+        format!("/tokens/{TOKEN}/posts?explain=true"),
+        format!("/technical/{TOKEN}/patterns?explain=true"),
+        format!("/technical/{TOKEN}/trendline?explain=true"),
+        "/analytics/tokens/holders-growth?explain=true".to_owned(),
+        format!("/tokens/{TOKEN}/candles"),
+        format!("/tokens/{TOKEN}/candles?as_of=2023-02-20"),
+        format!("/tokens/{TOKEN}/holder-counts"),
+        format!("/tokens?addresses={TOKEN},{OTHER}"),
+        format!("/candles?addresses={TOKEN},{OTHER}&timeframe=1d"),
+        format!("/technical/{TOKEN}/indicators?names=sma_3"),
+        "/posts".to_owned(),
+        "/tables/holder_counts".to_owned(),
+        format!("/compare?tokens={TOKEN},{OTHER}"),
+        // No row has a time.
+        "/tables/labels".to_owned(),
+        format!("/tokens/{TOKEN}/holders"),
+    ] {
+        let answer = server.get(&path);
+        assert_eq!(answer.status, 200, "{path}");
+        let date = answer.json()["asOf"].as_str().map(str::to_owned);
+        assert_eq!(date.as_deref(), answer.header("x-data-as-of"), "{path}");
+    }
     // The documented bodies gain no field.
     let body: Value = server.get("/analytics/tokens/holders-growth").json();
     assert_eq!(body.as_object().map(|members| members.keys().map(String::as_str).collect::<Vec<_>>()), Some(vec!["limit", "tokens"]));

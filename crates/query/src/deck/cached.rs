@@ -26,22 +26,30 @@ pub struct CachedAnswer<A> {
     pub links: Option<Box<str>>,
 }
 
-#[derive(Serialize)]
+/// What the body of an answer says of its time, besides the answer.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ExplainedAsOf<'a, A> {
+pub(super) struct BodyDates<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) as_of: Option<Time>,
+    /// The tables of today of an explained answer that is as of a time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) as_of_unknown: Option<&'a [&'a str]>,
+}
+
+#[derive(Serialize)]
+struct DatedAnswer<'a, A> {
     #[serde(flatten)]
     answer: &'a A,
-    as_of_unknown: &'a [&'a str],
+    #[serde(flatten)]
+    dates: BodyDates<'a>,
 }
 
 impl<A: Serialize> CachedAnswer<A> {
-    /// `unknown`: the tables of today of an explained answer that is as of a time.
-    pub(super) fn new(answer: A, as_of: Option<Time>, etag: String, links: Option<String>, unknown: Option<&[&str]>) -> Result<Self> {
-        let json = unknown
-            .map_or_else(
-                || serde_json::to_vec(&answer),
-                |as_of_unknown| serde_json::to_vec(&ExplainedAsOf { answer: &answer, as_of_unknown }),
-            )
+    /// `as_of`: the time of its newest row; `dates`: what the body says of it.
+    pub(super) fn new(answer: A, as_of: Option<Time>, etag: String, links: Option<String>, dates: BodyDates<'_>) -> Result<Self> {
+        let plain = dates.as_of.is_none() && dates.as_of_unknown.is_none();
+        let json = if plain { serde_json::to_vec(&answer) } else { serde_json::to_vec(&DatedAnswer { answer: &answer, dates }) }
             .map_err(|_| Problem::new(Code::Defect, "The answer cannot be written as JSON: a defect of the program."))?;
         Ok(Self { answer, as_of, json: json.into(), etag: etag.into_boxed_str(), links: links.map(String::into_boxed_str) })
     }

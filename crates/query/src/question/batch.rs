@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Question,
+    Dated, Question,
     candles::{CandlesQuestion, TokenCandles},
     missing::MissingRows,
     parallel,
@@ -140,6 +140,7 @@ impl Question for TokenBatchQuestion {
     const NAME: &'static str = "token_batch";
     const SUMMARY: &'static str = "Detailed information for many tokens.";
     const NEEDS: &'static [&'static str] = TokenQuestion::NEEDS;
+    const DATED: Dated = Dated::Always;
 
     fn as_of(&self, snapshot: &Snapshot, answer: &Self::Answer) -> Option<Time> {
         answer.newest(|detail| snapshot.market.of(&snapshot.dataset, &detail.token_address)?.newest())
@@ -159,6 +160,7 @@ impl Question for CandleBatchQuestion {
     const NEEDS: &'static [&'static str] = CandlesQuestion::NEEDS;
     /// Slow when it covers the candles of a whole market.
     const HEAVY: bool = true;
+    const DATED: Dated = Dated::Always;
 
     fn as_of(&self, _: &Snapshot, answer: &Self::Answer) -> Option<Time> {
         answer.newest(|candles| candles.candles.last().map(|candle| candle.timestamp))
@@ -196,6 +198,7 @@ impl Question for SecurityBatchQuestion {
     const SUMMARY: &'static str = "Security inference for many tokens; as NDJSON a line for each, as they are done.";
     const NEEDS: &'static [&'static str] = SecurityQuestion::NEEDS;
     const HEAVY: bool = true;
+    const DATED: Dated = Dated::Always;
 
     fn as_of(&self, snapshot: &Snapshot, answer: &Self::Answer) -> Option<Time> {
         let one = |token: Address| SecurityQuestion { contract_address: token, explain: false };

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Question,
+    Dated, Question,
     paging::Paging,
     parameter::{ParameterKind, TOKEN, parameter},
     progress::Progress,
@@ -74,6 +74,7 @@ impl Question for CandlesQuestion {
     const NAME: &'static str = "candles";
     const SUMMARY: &'static str = "A token's candles: stored, or resampled from finer ones.";
     const NEEDS: &'static [&'static str] = &["candles"];
+    const DATED: Dated = Dated::Always;
 
     fn paging(&self, answer: &TokenCandles) -> Option<Paging> {
         answer.candles.first().filter(|_| answer.cut).map(|first| Paging::Before(first.timestamp))

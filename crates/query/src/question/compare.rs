@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Find as _, Question,
+    Dated, Find as _, Question,
     missing::MissingRows,
     parameter::{Parameter, ParameterKind, parameter},
     progress::Progress,
@@ -141,6 +141,7 @@ impl Question for CompareQuestion {
     const SUMMARY: &'static str = "Some tokens in percent from a common start: return, drawdown, volatility, and how alike their days are.";
     const NEEDS: &'static [&'static str] = &["candles"];
     const HEAVY: bool = true;
+    const DATED: Dated = Dated::Always;
 
     fn as_of(&self, _: &Snapshot, answer: &Comparison) -> Option<Time> {
         answer.rows.last().map(|row| row.timestamp)

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use self::flows::KnownFlows;
 use super::{
-    Question,
+    Dated, Question,
     filter::{AddressOf, FieldValue, Filter},
     known_token,
     list::{Listed as _, Rows, SORT, SortKey, conditions, filter_and_sort, listed, only, sort, sort_rows},
@@ -103,6 +103,7 @@ impl Question for HoldersQuestion {
     const NAME: &'static str = "holders";
     const SUMMARY: &'static str = "A token's holders, largest balance first.";
     const NEEDS: &'static [&'static str] = &["holders"];
+    const DATED: Dated = Dated::Always;
 
     paged!(Holders);
 
@@ -313,6 +314,7 @@ impl Question for HolderCountsQuestion {
     const NAME: &'static str = "holder_counts";
     const SUMMARY: &'static str = "A token's number of holders day by day, newest first.";
     const NEEDS: &'static [&'static str] = &[];
+    const DATED: Dated = Dated::Always;
 
     paged!(HolderCounts);
 

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::{
-    Question,
+    Dated, Question,
     candles::latest,
     paging::Paging,
     parameter::{CONTRACT, ParameterKind, parameter},
@@ -77,6 +77,7 @@ impl Question for IndicatorsQuestion {
     const NAME: &'static str = "indicators";
     const SUMMARY: &'static str = "Technical indicators of a token, candle by candle.";
     const NEEDS: &'static [&'static str] = &["candles"];
+    const DATED: Dated = Dated::Itself;
 
     fn paging(&self, answer: &TokenIndicators) -> Option<Paging> {
         answer.rows.first().filter(|_| answer.cut).map(|first| Paging::Before(first.timestamp))

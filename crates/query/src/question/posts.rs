@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Question,
+    Dated, Question,
     filter::{AddressOf, FieldValue, Filter, FilterColumn},
     known_token,
     list::{Listed, Rows, SORT, SortKey, conditions, listed, only, sort, sort_rows},
@@ -150,6 +150,7 @@ impl Question for PostsQuestion {
     const NAME: &'static str = "posts";
     const SUMMARY: &'static str = "Posts of all tokens: search and sort.";
     const NEEDS: &'static [&'static str] = &["posts"];
+    const DATED: Dated = Dated::Always;
 
     paged!(Posts);
 

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    BodyQuestion, Question,
+    BodyQuestion, Dated, Question,
     alert_body::AlertBody,
     fields::{is_by_patterns, is_computed, is_of_candles, of_candles},
     filter::Filter,
@@ -133,6 +133,7 @@ impl Question for RehearsalQuestion {
     const SUMMARY: &'static str = "When an alert would have fired in the past, how often, and how the price moved after it.";
     const NEEDS: &'static [&'static str] = &["candles", "holders"];
     const HEAVY: bool = true;
+    const DATED: Dated = Dated::Always;
 
     fn body(&self) -> Option<String> {
         serde_json::to_string(&self.alert).ok()

@@ -17,7 +17,7 @@ use polars::prelude::DataFrame;
 pub use self::page::generation_of;
 use self::{groups::GroupQuery, order::RowQuery, page::PageRequest};
 use super::{
-    Find as _, Question, filter,
+    Dated, Find as _, Question, filter,
     paging::Paging,
     parameter::{self, Parameter, ParameterKind, TokenReader, clip, parameter},
     progress::Progress,
@@ -176,6 +176,7 @@ impl Question for TableQuestion {
         "Rows of a table of the dataset, or figures of groups of them: choose columns, filter, sort; page by page, or all as a stream.";
     /// The required tables depend on the table asked for.
     const NEEDS: &'static [&'static str] = &[];
+    const DATED: Dated = Dated::Always;
 
     fn paging(&self, answer: &TableRows) -> Option<Paging> {
         answer.next.clone().map(Paging::From)

@@ -11,7 +11,7 @@ use serde::Serialize;
 pub use self::all::{count, digest, is_weighed};
 pub use super::caches::WholeRecord;
 use super::{
-    Question,
+    Dated, Question,
     caches::ReplayedToken,
     known_token,
     parameter::{CONTRACT, ParameterKind, parameter},
@@ -83,6 +83,7 @@ impl Question for TrackRecordQuestion {
     const SUMMARY: &'static str =
         "Outcomes of the chart patterns confirmed in the past, and price moves after trend words and ranks of growth.";
     const NEEDS: &'static [&'static str] = &["candles"];
+    const DATED: Dated = Dated::Itself;
 
     fn as_of(&self, _: &Snapshot, answer: &TrackRecord) -> Option<Time> {
         answer.as_of
@@ -126,6 +127,7 @@ impl Question for WholeRecordQuestion {
     const SUMMARY: &'static str = "Outcomes of the chart patterns of all tokens, and price moves after trend words and ranks of growth. Counted in the background: \
          `complete` says whether it is whole.";
     const NEEDS: &'static [&'static str] = &["candles"];
+    const DATED: Dated = Dated::Itself;
 
     fn as_of(&self, _: &Snapshot, answer: &TrackRecord) -> Option<Time> {
         answer.as_of
