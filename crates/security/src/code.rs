@@ -10,6 +10,7 @@ mod effects;
 mod findings;
 mod functions;
 mod funding;
+mod guards;
 pub mod live;
 mod machine;
 mod market;
@@ -466,7 +467,7 @@ fn try_powers(
 ) {
     let zeroed = deployment.deployed_by == DeployedBy::Code;
     let before = baseline(machine, scene, zeroed);
-    let mut exploration = powers::powers(machine, &before, &shape.functions, &deployment.privileged);
+    let mut exploration = powers::powers(machine, &before, &shape.functions, &deployment.privileged, powers::Whose::Anybodys);
     if deployment.deployed_by == DeployedBy::Chain {
         outside::explore(machine, &before, deployment, &mut exploration, report);
         outside::keep_proven(machine, scene, &mut exploration.effects);

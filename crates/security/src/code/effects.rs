@@ -9,6 +9,7 @@ use super::{
     abi::{self, Filling, Selector},
     functions::Function,
     funding::{answered_by_mock, balance},
+    guards::Branch,
     machine::{EvmOutcome, Machine},
     trial::{self, Leg, Scene, Trial, ratio, transfer_in, trial},
     world::MockAnswer,
@@ -69,7 +70,7 @@ pub(super) enum Caller {
     Owner,
     /// An address found in the code, or in the storage of the dataset.
     Privileged,
-    /// Whoever the code knows by a hash or a signature.
+    /// Whoever meets conditions that nobody here is known to meet.
     Recognized,
     Stranger,
 }
@@ -79,7 +80,7 @@ impl Caller {
         match self {
             Self::Owner => "owner",
             Self::Privileged => "address it obeys",
-            Self::Recognized => "one whom its code knows by a hash",
+            Self::Recognized => "one who meets its conditions",
             Self::Stranger => "stranger",
         }
     }
@@ -228,8 +229,8 @@ pub(super) struct FunctionCall {
     pub(super) pay: U256,
     /// Whether the arguments are those that the function looks for.
     pub(super) sought: bool,
-    /// Words of the code whose comparisons come out equal, as for whoever knows what they stand for.
-    pub(super) secrets: Vec<U256>,
+    /// Branches that go the other way, as for whoever meets their conditions.
+    pub(super) forced: Vec<Branch>,
 }
 
 impl FunctionCall {
@@ -246,7 +247,7 @@ impl FunctionCall {
             filling,
             pay: U256::ZERO,
             sought: false,
-            secrets: Vec::new(),
+            forced: Vec::new(),
         }
     }
 
@@ -264,7 +265,7 @@ impl FunctionCall {
             filling,
             pay,
             sought: false,
-            secrets: Vec::new(),
+            forced: Vec::new(),
         }
     }
 
@@ -276,9 +277,9 @@ impl FunctionCall {
     /// Makes the call.
     pub(super) fn make(&self, machine: &mut Machine<'_>) -> EvmOutcome {
         machine.pay = self.pay;
-        machine.match_secrets(&self.secrets);
+        machine.force(&self.forced);
         let outcome = machine.call(self.from, self.to, self.data.clone());
-        machine.match_secrets(&[]);
+        machine.force(&[]);
         outcome
     }
 

@@ -35,6 +35,17 @@ impl Function {
         abi::MOVING.contains(&self.selector)
     }
 
+    /// What its arguments may be: numbers in a list that nothing is computed with may be addresses.
+    pub(super) fn readings(&self) -> impl Iterator<Item = Self> {
+        let addresses = |of: &DynSolType| match of {
+            DynSolType::Array(of) if **of == DynSolType::Uint(256) => DynSolType::Array(Box::new(DynSolType::Address)),
+            of => of.clone(),
+        };
+        let arguments: Vec<DynSolType> = self.arguments.iter().map(addresses).collect();
+        let other = (arguments != self.arguments).then_some(Self { selector: self.selector, arguments });
+        std::iter::once(self.clone()).chain(other)
+    }
+
     /// The calldata of a call with these arguments, and the arguments' display text.
     pub(super) fn call(&self, filling: &Filling) -> (Vec<u8>, String) {
         let (arguments, words) = abi::encode(&self.arguments, filling);

@@ -1,6 +1,8 @@
 //! EVM wrapper: executes calls in the world, each within a budget of gas and work, and records what an observer sees. The choice of calls
 //! belongs to other files.
 
+use std::{collections::HashSet, rc::Rc};
+
 use revm::{
     Context, ExecuteEvm, InspectEvm, Inspector, Journal, MainBuilder,
     context::{BlockEnv, CfgEnv, ContextTr, JournalTr, TxEnv},
@@ -19,6 +21,7 @@ use super::{
     Budget,
     abi::{self, Selector},
     circumstances::{BlockFacts, Circumstances},
+    guards::{Branch, Guard, GuardTrace, JUMPI},
     live::Venue,
     people::{People, Seed},
     trace::Trace,
@@ -250,14 +253,18 @@ impl<'a> Machine<'a> {
         self.run(Sender { gas: None, ..sender }, TxKind::Call(to), data, true)
     }
 
-    /// Has comparisons with these words come out equal, until other ones are given.
-    pub(super) fn match_secrets(&mut self, secrets: &[U256]) {
-        self.evm.inspector.secrets = secrets.to_vec();
+    /// Has these branches go the other way, until other ones are given.
+    pub(super) fn force(&mut self, branches: &[Branch]) {
+        self.evm.inspector.forced = branches.iter().map(|branch| (*branch, 0)).collect();
     }
 
-    /// Whether the last call compared something with such a word.
-    pub(super) fn matched(&self) -> bool {
-        self.evm.inspector.matched
+    /// Records the branches of calls to `of` that the caller or the arguments decide, until `end_guards`.
+    pub(super) fn start_guards(&mut self, of: Address, ledger: Rc<HashSet<(Address, U256)>>) {
+        self.evm.inspector.guards = Some(GuardTrace::new(of, ledger));
+    }
+
+    pub(super) fn end_guards(&mut self) -> Vec<Guard> {
+        self.evm.inspector.guards.take().map(|trace| trace.guards).unwrap_or_default()
     }
 
     /// Leaves out what these contracts ask about transactions and blocks.
@@ -345,6 +352,7 @@ impl<'a> Machine<'a> {
         }
         self.world().reads.clear();
         let circumstances = self.circumstances;
+        self.world().hashes = circumstances.hashes;
         let block = &mut self.evm.ctx.block;
         block.basefee = circumstances.base_fee;
         block.gas_limit = circumstances.block_gas_limit;
@@ -427,11 +435,9 @@ struct CallObserver {
     /// What was asked about transactions and blocks since `forget_asked`, but by the exchange's own contracts.
     asked: BlockFacts,
     exchange: Vec<Address>,
-    /// Words that comparisons find equal to whatever they are compared with, and whether one did.
-    secrets: Vec<U256>,
-    matched: bool,
-    /// What the comparison that runs now is to come out as.
-    outcome: Option<U256>,
+    /// Branches that go the other way, and how often each was reached.
+    forced: Vec<(Branch, u32)>,
+    guards: Option<GuardTrace>,
     /// Who makes the first call, if it is not who sent the transaction.
     first_caller: Option<Address>,
     trace: Option<Trace>,
@@ -439,8 +445,21 @@ struct CallObserver {
 
 impl CallObserver {
     fn start(&mut self, limit: u64) {
-        let (exchange, secrets) = (std::mem::take(&mut self.exchange), std::mem::take(&mut self.secrets));
-        *self = Self { limit, asked: self.asked, exchange, secrets, trace: self.trace.take(), ..Self::default() };
+        let (exchange, forced) = (std::mem::take(&mut self.exchange), std::mem::take(&mut self.forced));
+        let (trace, guards) = (self.trace.take(), self.guards.take());
+        *self = Self { limit, asked: self.asked, exchange, forced, trace, guards, ..Self::default() };
+    }
+}
+
+impl CallObserver {
+    /// Whether the branch that is reached goes the other way.
+    fn turns(&mut self, (code, pc): (Address, usize)) -> bool {
+        let mut turns = false;
+        for (branch, reached) in self.forced.iter_mut().filter(|(branch, _)| (branch.code, branch.pc) == (code, pc)) {
+            turns |= *reached == branch.nth;
+            *reached += 1;
+        }
+        turns
     }
 }
 
@@ -457,13 +476,18 @@ where
         {
             self.asked.add(asked);
         }
-        if !self.secrets.is_empty()
-            && let Some(outcome) = if opcode == 0x14 { Some(U256::ONE) } else { matches!(opcode, 0x03 | 0x18).then_some(U256::ZERO) }
-            && let [.., right, left] = interpreter.stack.data()
-            && left != right
-            && (self.secrets.contains(left) || self.secrets.contains(right))
-        {
-            (self.outcome, self.matched) = (Some(outcome), true);
+        if self.guards.is_some() || opcode == JUMPI && !self.forced.is_empty() {
+            let place = (interpreter.input.bytecode_address().copied().unwrap_or_default(), interpreter.bytecode.pc());
+            if let Some(guards) = &mut self.guards {
+                guards.step(opcode, interpreter.stack.data(), place);
+            }
+            if opcode == JUMPI
+                && self.turns(place)
+                && let Some([target, condition]) = interpreter.stack.popn()
+            {
+                let turned = if condition.is_zero() { U256::ONE } else { U256::ZERO };
+                let _ = interpreter.stack.push(turned) && interpreter.stack.push(target);
+            }
         }
         // Hashing is charged by length.
         if opcode == 0x20 {
@@ -486,20 +510,16 @@ where
         }
     }
 
-    fn step_end(&mut self, interpreter: &mut Interpreter<I>, _: &mut C) {
-        if let Some(outcome) = self.outcome.take()
-            && let Some(top) = interpreter.stack.top()
-        {
-            *top = outcome;
-        }
-    }
-
     fn call(&mut self, context: &mut C, inputs: &mut CallInputs) -> Option<CallOutcome> {
         if let Some(caller) = self.first_caller.take() {
             // Coins that go along are taken from an account that is loaded.
             if context.journal_mut().load_account(caller).is_ok() {
                 inputs.caller = caller;
             }
+        }
+        let delegates = matches!(inputs.scheme, CallScheme::DelegateCall | CallScheme::CallCode);
+        if let Some(guards) = &mut self.guards {
+            guards.enter(inputs.target_address, delegates);
         }
         let own = |address: Address| address == inputs.target_address;
         self.work += CALL_WORK
@@ -510,7 +530,7 @@ where
                 _ => 0,
             };
         match inputs.scheme {
-            CallScheme::DelegateCall | CallScheme::CallCode if !own(inputs.bytecode_address) => {
+            _ if delegates && !own(inputs.bytecode_address) => {
                 push_new(&mut self.delegated, inputs.bytecode_address);
             }
             _ => {
@@ -526,7 +546,22 @@ where
         None
     }
 
+    fn call_end(&mut self, _: &mut C, _: &CallInputs, _: &mut CallOutcome) {
+        if let Some(guards) = &mut self.guards {
+            guards.leave();
+        }
+    }
+
+    fn create_end(&mut self, _: &mut C, _: &CreateInputs, _: &mut CreateOutcome) {
+        if let Some(guards) = &mut self.guards {
+            guards.leave();
+        }
+    }
+
     fn create(&mut self, context: &mut C, inputs: &mut CreateInputs) -> Option<CreateOutcome> {
+        if let Some(guards) = &mut self.guards {
+            guards.enter(Address::ZERO, false);
+        }
         self.work += 10 * CALL_WORK + inputs.init_code().len() as u64 / 8;
         let nonce = context.journal_mut().load_account(inputs.caller()).map_or(0, |account| account.info.nonce);
         let address = inputs.created_address(nonce);

@@ -55,7 +55,7 @@ pub(super) fn explore(
         let callers = std::iter::once((own.owner, Caller::Owner)).chain(others).collect();
         let target = Target { at: contract, functions: &shape.functions, callers };
         powers::try_functions(machine, before, &target, found);
-        seek::recognized(machine, before, &target, found);
+        seek::by_anybody(machine, before, &target, found);
     }
     if let Some(first) = shown.first() {
         let anomaly = Anomaly::new(AnomalyCode::ExternalCall, 1.0, first.what.clone());

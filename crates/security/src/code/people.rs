@@ -17,6 +17,11 @@ impl Seed {
         Self(keccak256([data.as_slice(), token.unwrap_or_default().as_slice()].concat()))
     }
 
+    /// Another one, derived from this.
+    pub(super) fn apart(self, what: &str) -> Self {
+        Self(self.word(what))
+    }
+
     pub(super) fn word(self, what: &str) -> B256 {
         keccak256([self.0.as_slice(), what.as_bytes()].concat())
     }

@@ -20,7 +20,7 @@ use super::{
 };
 
 /// Number of argument sets each function is tried with.
-pub(super) const SETS: usize = 15;
+pub(super) const SETS: usize = 16;
 
 /// Argument sets by type: addresses, numbers, boolean.
 pub(super) fn argument_sets(scene: &Scene, balances: &BalanceSheet, caller: Address) -> [Filling; SETS] {
@@ -53,6 +53,8 @@ pub(super) fn argument_sets(scene: &Scene, balances: &BalanceSheet, caller: Addr
         set(&[scene.people.holder, caller], &[small(99), small(99)], true),
         // A hundredth, in parts of 10¹⁸.
         set(&[scene.people.holder, caller], &[small(1), small(10_000_000_000_000_000)], true),
+        // Settings of a byte each may share a word.
+        set(&[scene.people.holder, caller], &[U256::from_be_bytes([97; 32])], true),
     ]
 }
 
@@ -72,8 +74,23 @@ pub(super) struct Target<'a> {
     pub(super) callers: Vec<(Address, Caller)>,
 }
 
+/// Whose powers are looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Whose {
+    /// Of the owner, of the privileged and of strangers.
+    Known,
+    /// Also of whoever meets the conditions of a function.
+    Anybodys,
+}
+
 /// Tries every function as every caller. Ends early once the machine has stopped.
-pub(super) fn powers(machine: &mut Machine<'_>, before: &Baseline<'_>, functions: &[Function], privileged: &[Address]) -> Exploration {
+pub(super) fn powers(
+    machine: &mut Machine<'_>,
+    before: &Baseline<'_>,
+    functions: &[Function],
+    privileged: &[Address],
+    whose: Whose,
+) -> Exploration {
     let Scene { token, owner, people, .. } = *before.scene;
     let callers = [(owner, Caller::Owner), (people.stranger, Caller::Stranger)];
     let callers: Vec<_> = callers.into_iter().chain(privileged.iter().map(|of| (*of, Caller::Privileged))).collect();
@@ -88,7 +105,7 @@ pub(super) fn powers(machine: &mut Machine<'_>, before: &Baseline<'_>, functions
         let payment = FunctionCall { from, caller, ..FunctionCall::payment(from, token, COIN) };
         try_call(machine, before, &payment, &mut found);
     }
-    found.keep_harm(known);
+    found.keep_harm(known, true);
     let (constants, accounts) = seek::of_sale(machine, before, &callers);
     found.constants = constants;
     let callers: Vec<_> = callers.into_iter().chain(accounts.into_iter().map(|of| (of, Caller::Privileged))).collect();
@@ -98,17 +115,19 @@ pub(super) fn powers(machine: &mut Machine<'_>, before: &Baseline<'_>, functions
     for call in seek::by_standard_functions(machine, before, &target.callers) {
         try_call(machine, before, &call, &mut found);
     }
-    found.keep_harm(known);
-    seek::recognized(machine, before, &target, &mut found);
-    try_settings_in_pairs(machine, before, &mut found);
+    found.keep_harm(known, true);
+    if whose == Whose::Anybodys {
+        seek::by_anybody(machine, before, &target, &mut found);
+    }
     seek::in_two_steps(machine, before, &target, &mut found);
+    try_settings_in_pairs(machine, before, &mut found);
     found
 }
 
 /// Tries every function of a contract as every caller.
 pub(super) fn try_functions(machine: &mut Machine<'_>, before: &Baseline<'_>, target: &Target<'_>, found: &mut Exploration) {
     let callers: Vec<_> = target.callers.iter().map(|(who, caller)| (*who, *caller, is_contract(&machine.world().code(*who)))).collect();
-    for function in target.functions {
+    for function in &target.functions.iter().flat_map(Function::readings).collect::<Vec<_>>() {
         for (from, caller, by_contract) in callers.iter().copied() {
             let sets = argument_sets(before.scene, &before.balances, from);
             let call = |filling| FunctionCall { by_contract, ..FunctionCall::new(function, from, target.at, caller, filling) };
@@ -144,7 +163,7 @@ pub(super) fn try_functions(machine: &mut Machine<'_>, before: &Baseline<'_>, ta
                 worked |= try_call(machine, before, &FunctionCall { by_contract, ..sought }, found);
             }
             if function.standard() {
-                found.keep_harm(known);
+                found.keep_harm(known, true);
             }
             if !worked && !calls[0].standard() {
                 try_with_settings(machine, before, &calls[0], found);
@@ -165,9 +184,10 @@ type Written = Vec<(Address, U256, U256)>;
 #[derive(Default)]
 pub(super) struct Exploration {
     pub(super) effects: Vec<FunctionEffect>,
-    seen: HashSet<(Caller, Written)>,
+    /// States with who brought them about, and whether by an ordinary transfer, after which not everything is looked at.
+    seen: HashSet<(Caller, bool, Written)>,
     /// Owner calls that changed a slot trading reads, without a visible effect so far.
-    settings: Vec<FunctionCall>,
+    pub(super) settings: Vec<FunctionCall>,
     pub(super) tried: Vec<Tried>,
     pub(super) writers: SlotWriters,
     /// Numbers that a sale compares slots with.
@@ -179,11 +199,12 @@ pub(super) struct Exploration {
 }
 
 impl Exploration {
-    /// Of the effects from this one on, keeps those on trades and on what others hold: what else a guess brings about shows no intent.
-    pub(super) fn keep_harm(&mut self, from: usize) {
+    /// Of the effects from this one on, keeps those on trades and, where it `takes`, on what others hold: what else a guess brings about shows no
+    /// intent.
+    pub(super) fn keep_harm(&mut self, from: usize, takes: bool) {
         let new = self.effects.split_off(from);
-        self.effects
-            .extend(new.into_iter().filter(|effect| effect.power.of_trades() || matches!(effect.power, Power::Drain | Power::Theft)));
+        let counts = |power| takes && matches!(power, Power::Drain | Power::Theft);
+        self.effects.extend(new.into_iter().filter(|effect| effect.power.of_trades() || counts(effect.power)));
     }
 
     /// Keeps the function as a writer of the slots that the call changed.
@@ -371,7 +392,7 @@ impl Attempt<'_> {
             effects.push(call.effect(Power::ArbitraryCall, 1.0, "own calls", "the caller's"));
         }
         if outcome.writes.iter().any(|slot| before.slots.contains(slot)) {
-            if found.seen.insert((call.caller, written.clone())) {
+            if found.seen.insert((call.caller, call.standard(), written.clone())) {
                 let after = compare(machine, before, call, outcome, effects);
                 let setting = call.caller != Caller::Stranger && !after.moved && !call.standard() && effects.is_empty();
                 found.note(call, Some(after));

@@ -1,19 +1,21 @@
 //! Calls that do something only for who knows how: with the numbers that a function compares its arguments with, in the cells that a sale
 //! reads, by whoever the code recognizes by a hash or a signature, and in two steps. They are tried as all others, in `powers`.
 
+use std::{collections::HashSet, rc::Rc};
+
 use evmole::DynSolType;
 use revm::primitives::{Address, U256};
 
 use super::{
     abi::{self, Filling},
-    effects::{Baseline, Caller, FunctionCall},
+    effects::{Baseline, Caller, FunctionCall, FunctionEffect},
     functions::Function,
     funding::balance,
+    guards::{Branch, Guard},
     machine::Machine,
     powers::{Exploration, Target, argument_sets, try_call},
     trial::{self, Scene},
 };
-use crate::opcodes::{PUSH1, PUSH32, instructions};
 
 /// Accounts that a sale looks up besides its own, which are tried as callers.
 const ACCOUNTS_MAX: usize = 2;
@@ -150,99 +152,189 @@ pub(super) fn free_write(
     selector: abi::Selector,
     (from, caller): (Address, Caller),
 ) -> Option<FunctionCall> {
-    let function = Function { selector, arguments: vec![DynSolType::Uint(256), DynSolType::Uint(256)] };
-    let with = |slot: U256, value: U256| {
-        let filling = Filling { numbers: vec![slot, value], names: before.scene.names(), ..Filling::plain(vec![from], value) };
-        FunctionCall { sought: true, ..FunctionCall::new(&function, from, at, caller, filling) }
-    };
+    let marked = two_words(before, at, selector, (from, caller), [MARKER_WORD, MARKER]);
     let mark = machine.mark();
-    let writes = with(MARKER_WORD, MARKER).make(machine).writes;
+    let writes = marked.make(machine).writes;
     machine.rollback(mark);
     let (of, slot) = before.balances.slot_of(before.scene.people.holder)?;
-    (writes.contains(&(at, MARKER_WORD)) && of == at).then(|| with(slot, U256::ZERO))
+    (writes.contains(&(at, MARKER_WORD)) && of == at).then(|| two_words(before, at, selector, (from, caller), [slot, U256::ZERO]))
 }
 
-/// Words of the code that only somebody chosen can match: addresses and hashes, no masks.
-fn secrets(code: &[u8]) -> Vec<U256> {
-    let mut secrets: Vec<U256> = Vec::new();
-    for (opcode, bytes) in instructions(code) {
-        if !(PUSH1 + 15..=PUSH32).contains(&opcode) {
+/// A call with two words.
+fn two_words(
+    before: &Baseline<'_>,
+    at: Address,
+    selector: abi::Selector,
+    (from, caller): (Address, Caller),
+    words: [U256; 2],
+) -> FunctionCall {
+    let function = Function { selector, arguments: vec![DynSolType::Uint(256), DynSolType::Uint(256)] };
+    let filling = Filling { numbers: words.to_vec(), names: before.scene.names(), ..Filling::plain(vec![from], words[1]) };
+    FunctionCall { sought: true, ..FunctionCall::new(&function, from, at, caller, filling) }
+}
+
+/// Branches that are forced on one way through a function, and on how many ways.
+const FORCED_MAX: usize = 4;
+const WAYS_MAX: usize = 8;
+/// Which of the argument sets are passed.
+const SETS_OF_ANYBODY: [usize; 6] = [0, 2, 4, 5, 13, 15];
+const SETS_OF_OTHER: [usize; 2] = [0, 4];
+const SETS_OF_STANDARD: [usize; 3] = [0, 2, 5];
+
+/// Calls as whoever meets the conditions that a function has for its caller or its arguments: a hash, a signature, a role, a balance. Whether
+/// somebody does is not known, so only what they do to trades counts, and what they take as nobody's agent.
+pub(super) fn by_anybody(machine: &mut Machine<'_>, before: &Baseline<'_>, target: &Target<'_>, found: &mut Exploration) {
+    let people = before.scene.people;
+    let ledger = Rc::new(ledger(machine, before));
+    let fallback = Function { selector: NO_FUNCTION, arguments: vec![DynSolType::Address, DynSolType::Uint(256)] };
+    if let Some((_, slot)) = before.balances.slot_of(people.holder).filter(|(of, _)| *of == target.at) {
+        let with = |words| two_words(before, target.at, NO_FUNCTION, (people.stranger, Caller::Recognized), words);
+        for way in ways(machine, &with([slot, U256::ZERO]), target, before, &ledger).unwrap_or_default() {
+            let forced = way.iter().map(|guard| guard.branch).collect();
+            try_call(machine, before, &FunctionCall { forced, ..with([slot, U256::ZERO]) }, found);
+        }
+    }
+    for function in &target.functions.iter().chain([&fallback]).flat_map(Function::readings).collect::<Vec<_>>() {
+        // What somebody known does is said of them.
+        let told = |effect: &FunctionEffect| effect.call.selector == function.selector && effect.power.of_trades();
+        if found.effects.iter().any(told) {
             continue;
         }
-        let word = U256::from_be_slice(bytes);
-        let is_mask = (word & word.wrapping_add(U256::ONE)).is_zero() || (!word & (!word).wrapping_add(U256::ONE)).is_zero();
-        if word > U256::MAX >> 160 && !is_mask && !secrets.contains(&word) {
-            secrets.push(word);
-        }
-    }
-    secrets
-}
-
-/// A word of so many bits is a hash and no address.
-const ADDRESS_BITS: usize = 160;
-
-/// Calls as whoever the code recognizes by a hash or a signature: comparisons with a secret of the code come out equal.
-pub(super) fn recognized(machine: &mut Machine<'_>, before: &Baseline<'_>, target: &Target<'_>, found: &mut Exploration) {
-    let code = machine.world().code(target.at);
-    let secrets = secrets(&code);
-    if secrets.is_empty() {
-        return;
-    }
-    let people = before.scene.people;
-    let hashes: Vec<U256> = secrets.iter().filter(|word| **word >> ADDRESS_BITS != U256::ZERO).copied().collect();
-    let known = found.effects.len();
-    for function in target.functions {
-        // In a transfer the pool and others are compared with addresses of the code.
-        let (from, secrets) = if function.standard() { (people.other, &hashes) } else { (people.stranger, &secrets) };
-        let sets = argument_sets(before.scene, &before.balances, from);
-        let chosen = if function.standard() { vec![0, 5] } else { vec![0, 2, 4, 5, 13] };
-        for at in chosen {
-            let mut filling = sets[at].clone();
+        // Somebody without tokens, who takes what is not theirs, and somebody with some, whom it takes no balance to pass.
+        let callers = if function.standard() {
+            vec![(people.other, &SETS_OF_STANDARD[..])]
+        } else {
+            vec![(people.stranger, &SETS_OF_ANYBODY[..]), (people.other, &SETS_OF_OTHER[..])]
+        };
+        for (from, at) in callers.iter().flat_map(|(from, sets)| sets.iter().map(move |at| (*from, *at))) {
+            let mut filling = argument_sets(before.scene, &before.balances, from)[at].clone();
+            sign(&mut filling, function);
             if function.selector == abi::TRANSFER_FROM {
                 filling.addresses = vec![people.holder, people.stranger];
             }
             let call = FunctionCall::new(function, from, target.at, Caller::Recognized, filling);
-            let call = FunctionCall { sought: true, secrets: secrets.clone(), ..call };
-            // What nothing is compared with is tried already.
-            let mark = machine.mark();
-            let matched = call.make(machine).ok && machine.matched();
-            machine.rollback(mark);
-            if matched {
-                try_call(machine, before, &call, found);
+            let call = FunctionCall { sought: true, ..call };
+            let Some(ways) = ways(machine, &call, target, before, &ledger) else { break };
+            for way in ways {
+                let known = found.effects.len();
+                // Who has an allowance, or a signature of the holder, may take what that allows.
+                let takes = way.iter().all(|guard| !guard.of_ledger && (guard.of_caller || guard.against.is_some()));
+                let forced = way.iter().map(|guard| guard.branch).collect();
+                try_call(machine, before, &FunctionCall { forced, ..call.clone() }, found);
+                found.keep_harm(known, takes);
             }
-            if machine.stopped.is_some() {
-                return;
+            if machine.stopped.is_some() || function.arguments.is_empty() {
+                break;
             }
         }
     }
-    found.keep_harm(known);
 }
 
-/// Maximum number of first steps, of each function one or two.
-const FIRST_STEPS_MAX: usize = 8;
+/// Passes a signature of somebody, of nobody in particular, where a function ends with one: a byte and two words.
+fn sign(filling: &mut Filling, function: &Function) {
+    let [before @ .., DynSolType::Uint(8), _, _] = &function.arguments[..] else { return };
+    let numbers = before.iter().filter(|of| matches!(of, DynSolType::Uint(_) | DynSolType::Int(_))).count();
+    filling.numbers.resize(numbers, filling.numbers.last().copied().unwrap_or_default());
+    filling.numbers.extend([U256::from(27), U256::ONE]);
+    filling.word = U256::ONE;
+}
 
-/// A call that changed nothing a trade reads, and another one after it.
-pub(super) fn in_two_steps(machine: &mut Machine<'_>, before: &Baseline<'_>, target: &Target<'_>, found: &mut Exploration) {
-    let mut firsts: Vec<FunctionCall> = Vec::new();
-    // Of equal functions the last call, as a rule with larger numbers.
-    for call in found.pending.iter().rev() {
-        let of_one = firsts.iter().filter(|first| first.selector == call.selector && first.from == call.from).count();
-        if firsts.len() < FIRST_STEPS_MAX && of_one < 2 {
-            firsts.push(call.clone());
+/// Slots of balances, of the supply, and of allowances.
+fn ledger(machine: &mut Machine<'_>, before: &Baseline<'_>) -> HashSet<(Address, U256)> {
+    let Scene { people, token, pair, .. } = *before.scene;
+    let mut ledger = before.ledger.clone();
+    for (of, spender) in [people.holder, people.other, pair].into_iter().flat_map(|of| [(of, people.stranger), (of, people.other)]) {
+        let view = machine.simulate(people.newcomer, token, abi::call(abi::ALLOWANCE, &[abi::word_of(of), abi::word_of(spender)]));
+        ledger.extend(view.reads);
+    }
+    ledger
+}
+
+/// The ways through a function on which it writes something, each with the conditions that have to be met besides; `None` if it has none.
+fn ways(
+    machine: &mut Machine<'_>,
+    call: &FunctionCall,
+    target: &Target<'_>,
+    before: &Baseline<'_>,
+    ledger: &Rc<HashSet<(Address, U256)>>,
+) -> Option<Vec<Vec<Guard>>> {
+    let Scene { people, token, pair, router, .. } = *before.scene;
+    let known = [people.holder, people.other, people.stranger, people.newcomer, token, pair, router, DEAD, Address::ZERO];
+    let known: Vec<U256> = known.into_iter().chain(target.callers.iter().map(|(who, _)| *who)).map(abi::word_of).collect();
+    let standard = abi::MOVING.contains(&call.selector);
+    let passable = |guard: &Guard| guard.against.is_none_or(|word| !known.contains(&word)) && !(standard && guard.of_ledger);
+    let (mut through, mut open) = (Vec::new(), vec![Vec::<Guard>::new()]);
+    let (mut tried, mut guarded) = (0, false);
+    while let Some(way) = open.pop() {
+        tried += 1;
+        if tried > WAYS_MAX || machine.stopped.is_some() {
+            break;
+        }
+        let forced = way.iter().map(|guard| guard.branch).collect();
+        let mark = machine.mark();
+        machine.start_guards(target.at, Rc::clone(ledger));
+        let outcome = FunctionCall { forced, ..call.clone() }.make(machine);
+        let guards = machine.end_guards();
+        machine.rollback(mark);
+        let forced_last = way.last().and_then(|last: &Guard| guards.iter().rposition(|guard| guard.branch == last.branch));
+        let after = if outcome.ok { forced_last.map_or(0, |at| at + 1) } else { 0 };
+        let forced = |branch: &Branch| way.iter().any(|guard| guard.branch == *branch);
+        let new = |guard: &Guard| passable(guard) && !forced(&guard.branch) && guard.same_as.as_ref().is_none_or(forced);
+        guarded |= guards.iter().any(passable);
+        let mut next = guards.into_iter().skip(after).filter(new);
+        if !outcome.ok {
+            // The last condition before it failed is as a rule why.
+            if way.len() < FORCED_MAX {
+                open.extend(next.next_back().map(|guard| [&way[..], &[guard]].concat()));
+            }
+            continue;
+        }
+        if way.len() < FORCED_MAX {
+            // What goes on otherwise for one caller, or for one word: any other branch is of the contract's own books.
+            let chosen = next.filter(|guard| guard.of_caller || guard.against.is_some());
+            open.extend(chosen.map(|guard| [&way[..], &[guard]].concat()));
+        }
+        if !way.is_empty() && !outcome.writes.is_empty() {
+            through.push(way);
         }
     }
-    for first in firsts {
+    guarded.then_some(through)
+}
+
+/// Maximum number of first steps, of each function one or two; argument sets of the second.
+const FIRST_STEPS_MAX: usize = 8;
+const SETS_OF_SECOND: [usize; 4] = [0, 2, 4, 5];
+
+/// A call that by itself does nothing to trades, and another one after it. What gives somebody the ownership comes first, with more arguments.
+pub(super) fn in_two_steps(machine: &mut Machine<'_>, before: &Baseline<'_>, target: &Target<'_>, found: &mut Exploration) {
+    let mut firsts: Vec<(bool, FunctionCall)> = Vec::new();
+    // Of equal functions the last call, as a rule with larger numbers.
+    for call in found.pending.iter().rev().chain(&found.settings) {
+        let of_one = firsts.iter().filter(|(_, first)| first.selector == call.selector && first.from == call.from).count();
+        if of_one < 2 {
+            firsts.push((gives_ownership(machine, before, call), call.clone()));
+        }
+    }
+    firsts.sort_by_key(|(owns, _)| !owns);
+    firsts.truncate(FIRST_STEPS_MAX);
+    for (owns, first) in firsts {
         let mark = machine.mark();
         first.make(machine);
         machine.next_block();
         let known = found.effects.len();
+        let sets = argument_sets(before.scene, &before.balances, first.from);
+        let chosen = if owns { &SETS_OF_SECOND[..] } else { &SETS_OF_SECOND[..1] };
         for function in target.functions.iter().filter(|function| !function.standard() && function.selector != first.selector) {
-            let [filling, ..] = argument_sets(before.scene, &before.balances, first.from);
-            let call = FunctionCall::new(function, first.from, target.at, first.caller, filling);
-            try_call(machine, before, &call, found);
+            for at in chosen {
+                let call = FunctionCall::new(function, first.from, target.at, first.caller, sets[*at].clone());
+                try_call(machine, before, &call, found);
+                if function.arguments.is_empty() {
+                    break;
+                }
+            }
         }
         machine.rollback(mark);
-        found.keep_harm(known);
+        found.keep_harm(known, true);
         let after = format!(" (after {})", abi::named_beside(first.selector, &first.arguments));
         for effect in &mut found.effects[known..] {
             effect.after.push_str(&after);
@@ -252,4 +344,14 @@ pub(super) fn in_two_steps(machine: &mut Machine<'_>, before: &Baseline<'_>, tar
             return;
         }
     }
+}
+
+/// Whether the contract names its caller as its owner after a call, and did not before.
+fn gives_ownership(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &FunctionCall) -> bool {
+    let owner = abi::word_of(call.from);
+    let mark = machine.mark();
+    call.make(machine);
+    let now = abi::OWNER_OF_IT.iter().find_map(|selector| machine.ask(before.scene.token, *selector, &[]));
+    machine.rollback(mark);
+    before.owner != Some(owner) && now == Some(owner)
 }

@@ -131,7 +131,7 @@ fn effects_if_assumed(
     if deployment::assume_ownership(machine, &mut heir, functions, slots) {
         let scene = Scene { owner: heir.owner, ..was.scene.clone() };
         let now = baseline(machine, &scene, false);
-        effects = powers::powers(machine, &now, functions, &[]).effects;
+        effects = powers::powers(machine, &now, functions, &[], powers::Whose::Known).effects;
         effects.retain(|effect| effect.call.caller == Caller::Owner);
         outside::keep_proven(machine, &scene, &mut effects);
     }

@@ -9,6 +9,7 @@ use revm::primitives::{Address, U256};
 use super::{
     TrialsDone,
     circumstances::BlockFacts,
+    funding::write_balance,
     live::LivePool,
     market::{Deal, MILLION, SaleRoute, Trader},
     trial::ratio,
@@ -30,6 +31,8 @@ const LARGE_HOLDER: (u64, u64) = (100, 100_000);
 const PARTS: [f64; 4] = [0.98, 0.9, 0.75, 0.6];
 /// Coins that somebody sends to the contract.
 const COINS_SENT: U256 = U256::from_limbs([7_766_279_631_452_241_920, 5, 0, 0]);
+/// Tokens that somebody sends to the contract: at most such a part of the supply, and of the pool's.
+const TOKENS_SENT: (u64, u64) = (30, 4);
 const HOUR: u64 = 3_600;
 const DAY: u64 = 24 * HOUR;
 
@@ -49,6 +52,7 @@ pub(super) enum SaleTrial {
     AfterOthers,
     LargeHolder,
     WithCoins,
+    WithTokens,
     Hour,
     SixHours,
     TwelveHours,
@@ -92,6 +96,7 @@ impl SaleTrial {
             Self::AfterOthers => "sell after 25 other buyers",
             Self::LargeHolder => "sell as a holder of 1 %",
             Self::WithCoins => "sell with coins sent to it",
+            Self::WithTokens => "sell with tokens sent to it",
             Self::Hour => "sell half an hour later",
             Self::SixHours => "sell half 6 hours later",
             Self::TwelveHours => "sell half 12 hours later",
@@ -132,6 +137,8 @@ pub(super) struct Trials {
     pub(super) largest: Option<f64>,
     /// Why the next larger share did not go through.
     pub(super) too_large: Option<String>,
+    /// What the smallest of the larger sales that went through brought, where that was less than half: a limit that takes, and does not refuse.
+    pub(super) large_brings: Option<f64>,
     /// The purchase of the last of many buyers.
     pub(super) late_buy: Option<Deal>,
     pub(super) differences: Vec<TradeDifference>,
@@ -241,6 +248,8 @@ impl Run<'_, '_, '_> {
             self.after_others(holder, half);
             self.trader.machine.rollback(mark);
             self.with_coins(holder, half);
+            self.trader.machine.rollback(mark);
+            self.with_tokens(holder, half);
             self.trader.machine.rollback(mark);
             self.large_holder(quarter);
             self.trader.machine.rollback(mark);
@@ -359,6 +368,17 @@ impl Run<'_, '_, '_> {
         self.tried(SaleTrial::WithCoins, |trader| trader.sell(holder, half, SaleRoute::Router));
     }
 
+    /// Anybody who has many can send tokens to the contract, which it may try to sell for itself with the next sale.
+    fn with_tokens(&mut self, holder: Address, half: U256) {
+        let (token, pool) = (self.trader.scene.token, self.trader.scene.pair);
+        let amount =
+            (self.trader.scene.funding.supply / U256::from(TOKENS_SENT.0)).min(self.trader.balance(pool) / U256::from(TOKENS_SENT.1));
+        let sent = self.trader.balance(token).saturating_add(amount);
+        if write_balance(self.trader.machine, token, token, sent) {
+            self.tried(SaleTrial::WithTokens, |trader| trader.sell(holder, half, SaleRoute::Router));
+        }
+    }
+
     fn after_others(&mut self, holder: Address, half: U256) {
         let seed = self.trader.machine.circumstances.hashes;
         for number in 0..CROWD.1 {
@@ -422,6 +442,7 @@ impl Run<'_, '_, '_> {
                 self.trials.largest = Some(millionths as f64 / MILLION as f64);
                 return;
             }
+            self.trials.large_brings = Some(sold.worth()).filter(|worth| sold.ok && *worth < verdict::KEPT * usual);
             let brings = format!("it brings {:.0} % of what the pool quotes", sold.worth() * 100.0);
             self.trials.too_large = sold.reason.or(Some(brings));
         }

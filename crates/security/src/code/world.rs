@@ -79,7 +79,7 @@ pub(super) struct World {
     /// Coins of each person.
     purse: U256,
     /// Derives the block hashes that are not known.
-    hashes: Seed,
+    pub(super) hashes: Seed,
     /// The chain behind it; `None` for a fresh world.
     chain: Option<Arc<dyn ChainState>>,
     /// What was read and is not known of that chain: it counted as zero.

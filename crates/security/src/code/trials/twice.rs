@@ -80,6 +80,11 @@ const VARIANTS: &[Variant] = &[
         asks: BlockFacts::ORIGIN,
         apply: |c| c.sent_by = Some(c.circumstances.hashes.address("sender")),
     },
+    Variant {
+        changed: "other block hashes",
+        asks: BlockFacts::HASHES,
+        apply: |c| c.circumstances.hashes = c.circumstances.hashes.apart("other block hashes"),
+    },
     Variant { changed: "another person", asks: BlockFacts::ANYTHING, apply: |c| c.who = c.circumstances.hashes.address("second person") },
     Variant { changed: "a third person", asks: BlockFacts::ANYTHING, apply: |c| c.who = c.circumstances.hashes.address("third person") },
     Variant { changed: "a fourth person", asks: BlockFacts::ANYTHING, apply: |c| c.who = c.circumstances.hashes.address("fourth person") },

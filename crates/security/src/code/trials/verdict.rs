@@ -11,11 +11,11 @@ use crate::{
 };
 
 /// What arrives of a later sale, compared with the usual one, below which it counts as failed, and below which it counts as taxed.
-const KEPT: f64 = 0.5;
+pub(super) const KEPT: f64 = 0.5;
 pub(super) const LESS: f64 = 0.8;
 
 /// A sale that fails while the usual one goes through: its strength, and what to say.
-const RESTRICTED: [(SaleTrial, f64, &str); 19] = [
+const RESTRICTED: [(SaleTrial, f64, &str); 20] = [
     (SaleTrial::Hour, 1.0, "an hour later it cannot be sold"),
     (SaleTrial::SixHours, 1.0, "six hours later it cannot be sold"),
     (SaleTrial::TwelveHours, 1.0, "twelve hours later it cannot be sold"),
@@ -27,6 +27,7 @@ const RESTRICTED: [(SaleTrial, f64, &str); 19] = [
     (SaleTrial::Month, 1.0, "30 days later it cannot be sold"),
     (SaleTrial::Year, 0.8, "400 days later it cannot be sold"),
     (SaleTrial::WithCoins, 0.8, "once coins are sent to the contract, it cannot be sold"),
+    (SaleTrial::WithTokens, 0.8, "once tokens are sent to the contract, it cannot be sold"),
     (SaleTrial::AfterOthers, 1.0, "once 25 others have bought, an earlier buyer cannot sell"),
     (SaleTrial::Third, 0.8, "the third sale of a holder fails"),
     (SaleTrial::Again, 0.8, "a holder who buys again cannot sell"),
@@ -39,6 +40,8 @@ const RESTRICTED: [(SaleTrial, f64, &str); 19] = [
 /// Share of the pool from which a largest trade counts in full; strength of a remainder that cannot be sold.
 const LIMIT_FULL: f64 = 0.01;
 const LIMIT_REMAINDER: f64 = 0.2;
+/// Strength of a larger sale that loses more than half.
+const LARGE_TAKES: f64 = 0.8;
 /// A smaller part that can be sold at once is more than a remainder that is left over.
 const MOST: f64 = 0.9;
 
@@ -171,6 +174,11 @@ fn restricted(trials: &Trials, at: &str) -> Option<Anomaly> {
         && late < LESS * first
     {
         found.push((SOME_SALES, format!("after 25 others a purchase brings {:.0} % and not {:.0} %", late * 100.0, first * 100.0)));
+    }
+    if let Some(brings) = trials.large_brings {
+        let above = trials.largest.map_or_else(|| "even 2 %".to_owned(), |share| format!("more than {:.0} %", share * 100.0));
+        found
+            .push((LARGE_TAKES, format!("a sale of what {above} of the pool buys brings {:.0} % of what the pool quotes", brings * 100.0)));
     }
     if let Some(all) = trials.of(SaleTrial::All).filter(|all| !all.ok && trials.part.is_none_or(|part| part < MOST)) {
         let part = trials.part.map_or_else(|| "more than half".to_owned(), |part| format!("more than {:.0} %", part * 100.0));
