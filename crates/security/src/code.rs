@@ -278,6 +278,10 @@ fn proxy(shape: &mut CodeShape, input: &CodeInput<'_>, report: &mut CodeReport) 
     let implementations: Vec<CodeShape> = input.implementations.iter().map(|contract| functions::shape(&contract.code)).collect();
     let in_parts = implementations.iter().any(CodeShape::token);
     if !shape.clone && !exchanged && !in_parts {
+        // Functions that it hands on are its own.
+        for implementation in implementations {
+            shape.join(implementation);
+        }
         return false;
     }
     let (strength, text, held_by) = if shape.clone {

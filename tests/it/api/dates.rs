@@ -83,7 +83,6 @@ fn an_answer_has_the_date_of_its_own_rows() {
         format!("/technical/{TOKEN}/indicators?names=sma_3"),
         "/posts".to_owned(),
         "/tables/holder_counts".to_owned(),
-        format!("/compare?tokens={TOKEN},{OTHER}"),
         // No row has a time.
         "/tables/labels".to_owned(),
         format!("/tokens/{TOKEN}/holders"),

@@ -256,7 +256,7 @@ pub(super) fn next(body: &str) -> Option<String> {
 /// The rows of a page, as raw JSON.
 fn rows(body: &str) -> &str {
     let text = body.split("\"rows\":[").nth(1).unwrap();
-    text.rsplit_once("]}").unwrap().0
+    text.rsplit_once(']').unwrap().0
 }
 
 #[test]

@@ -89,6 +89,9 @@ pub(super) fn encode_lists(types: &[DynSolType], filling: &Filling, length: usiz
     (data, state.words.join(", "))
 }
 
+/// Letters of a long text.
+const LONG_TEXT: usize = 99;
+
 struct State<'a> {
     filling: &'a Filling,
     lists: usize,
@@ -141,9 +144,12 @@ impl State<'_> {
                 word(self.filling.word)
             }
             DynSolType::Bytes | DynSolType::String => {
-                self.words.push("\"a\"".into());
-                let mut data = word(U256::ONE);
-                data.extend(word(U256::from(BYTES[0]) << 248));
+                // Contracts store short texts otherwise than long ones.
+                let length = if self.filling.yes { 1 } else { LONG_TEXT };
+                self.words.push(if self.filling.yes { "\"a\"".into() } else { format!("\"{LONG_TEXT} letters\"") });
+                let mut data = word(U256::from(length));
+                data.extend([BYTES[0]].repeat(length));
+                data.resize(data.len().next_multiple_of(32), 0);
                 data
             }
             DynSolType::Tuple(types) if depth < DEPTH_MAX => self.tuple(types.iter(), depth + 1),

@@ -102,8 +102,8 @@ pub(super) struct FunctionEffect {
     pub(super) logged: bool,
     /// Whether a balance rose while the supply did not.
     pub(super) unbacked: bool,
-    /// The call that was made before.
-    pub(super) first: Option<Box<FunctionCall>>,
+    /// The calls that were made before.
+    pub(super) earlier: Vec<FunctionCall>,
     /// Whether the call was to another contract, which the token asks.
     pub(super) of_other: bool,
     /// Whether they were the token contract's own.
@@ -293,7 +293,7 @@ impl FunctionCall {
             change: None,
             logged: false,
             unbacked: false,
-            first: None,
+            earlier: Vec::new(),
             of_other: false,
             of_contract: false,
             burnt: false,
@@ -488,7 +488,9 @@ impl Movement<'_> {
             return None;
         }
         let gainers = self.after.of.iter().map(|(who, _)| *who).filter(|who| *who != pair && rose(self.balance(*who)));
-        let winner = gainers.max_by_key(|who| gain(*who));
+        // What is sold at the pool and was nobody's is made, too.
+        let sold = Some(pair).filter(|who| rose(self.balance(*who)) && !self.call.standard());
+        let winner = gainers.max_by_key(|who| gain(*who)).or(sold);
         let transfers: Vec<_> =
             self.outcome.logs.iter().filter_map(|log| transfer_in(log, token)).filter(|(_, _, value)| !value.is_zero()).collect();
         let visible = transfers.iter().any(|(from, _, _)| from.is_zero());
@@ -501,10 +503,15 @@ impl Movement<'_> {
         }
         let who = winner?;
         // Paid by another account: one of ours, or one whose balance fell.
-        if drained || self.before.balances.of.iter().any(|(of, had)| *of != who && self.after.get(*of) < *had) {
+        let losses = self.before.balances.of.iter().filter(|(of, _)| *of != who).map(|(of, had)| had.saturating_sub(self.after.get(*of)));
+        let paid = losses.fold(U256::ZERO, U256::saturating_add);
+        // Of what a pool was sold, no more can be paid than was lost.
+        if drained || !paid.is_zero() && (who != pair || paid >= gain / U256::from(10) * U256::from(9)) {
             return None;
         }
-        let sender = transfers.iter().map(|(from, _, _)| *from).find(|from| !from.is_zero());
+        // What those lost whose balances are known is counted already.
+        let watched = |who: &Address| self.before.balances.of.iter().any(|(of, _)| of == who);
+        let sender = transfers.iter().map(|(from, _, _)| *from).find(|from| !from.is_zero() && !watched(from));
         let effect = self.on_amount(power, ratio(gain, funding.supply).min(1.0), &self.before.scene.name(who), self.balance(who));
         Some(FunctionEffect {
             unbacked: !visible,

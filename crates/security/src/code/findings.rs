@@ -22,6 +22,8 @@ pub(super) const ZERO_STORAGE: f64 = 0.8;
 const BURNT: f64 = 0.5;
 /// Strength of a pause that the owner can end, but that was not seen to be started.
 const WITHHELD: f64 = 0.5;
+/// Strength of SELFDESTRUCT by anybody: since the Cancun upgrade (<https://eips.ethereum.org/EIPS/eip-6780>) it moves coins, and nothing else.
+const EMPTIED: f64 = 0.2;
 /// Strength of taking tokens from the contract itself, which is no trader.
 const DISPENSED: f64 = 0.05;
 /// Strength factor of a power if only the code is known: its slot may be empty and renounced for good.
@@ -208,11 +210,14 @@ pub(super) fn add_new(found: &mut Vec<Anomaly>, more: Vec<Anomaly>) {
 }
 
 /// One anomaly per code, with the strongest effects as its evidence.
-pub(super) fn powers(effects: &[FunctionEffect], theft: [bool; 2], holder: PowerHolder, code_only: CodeOnly) -> Vec<Anomaly> {
+pub(super) fn powers<'a>(effects: &'a [FunctionEffect], theft: [bool; 2], holder: PowerHolder, code_only: CodeOnly) -> Vec<Anomaly> {
     let mut found = Vec::new();
     for code in CODES {
         let counts = |effect: &&FunctionEffect| !part_of_wider(effect, effects);
-        let read = |effect| counts_as(effect).filter(|(of, _)| of == code).map(|(_, strength)| (strength, effect));
+        let read = |effect: &'a FunctionEffect| {
+            let counts = counts_as(effect).filter(|(of, _)| of == code).map(|(_, strength)| strength);
+            counts.or_else(|| (*code == AnomalyCode::Blacklist && is_hidden_stop(effect)).then_some(1.0)).map(|strength| (strength, effect))
+        };
         let mut proofs: Vec<(f64, &FunctionEffect)> = effects.iter().filter(counts).filter_map(read).collect();
         // The sort is stable: among equals, the first found wins.
         proofs.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -295,6 +300,14 @@ fn part_of_wider(effect: &FunctionEffect, effects: &[FunctionEffect]) -> bool {
     }
 }
 
+/// Whether a call stops all sales that does not look as if it did: a switch that is one takes nothing, or yes or no. Who hides it means to use it,
+/// so that it weighs like a blacklist.
+fn is_hidden_stop(effect: &FunctionEffect) -> bool {
+    let FunctionCall { caller, arguments, .. } = &effect.call;
+    let open = matches!(&**arguments, "" | "true" | "false") && effect.earlier.is_empty();
+    effect.power == Power::StopSells && matches!(caller, Caller::Privileged | Caller::Recognized) && !open
+}
+
 /// The anomaly code of an effect, and its strength.
 fn counts_as(effect: &FunctionEffect) -> Option<(AnomalyCode, f64)> {
     let stranger = effect.call.caller == Caller::Stranger;
@@ -304,7 +317,7 @@ fn counts_as(effect: &FunctionEffect) -> Option<(AnomalyCode, f64)> {
     Some(match effect.power {
         Power::Drain | Power::Theft if stranger => (AnomalyCode::PublicDrain, effect.size),
         // Who moves a part without approval moves the rest, too.
-        Power::Drain if effect.call.selector == abi::TRANSFER_FROM && effect.call.caller == Caller::Recognized => {
+        Power::Drain if [abi::TRANSFER, abi::TRANSFER_FROM].contains(&effect.call.selector) && effect.call.sought => {
             (AnomalyCode::OwnerDrain, 1.0)
         }
         // An issuer that burns tokens it issued, as bridges do, does not enrich itself.
@@ -326,7 +339,7 @@ fn counts_as(effect: &FunctionEffect) -> Option<(AnomalyCode, f64)> {
         Power::LowerLimit => (AnomalyCode::LimitChangeable, 1.0),
         Power::Gate => (AnomalyCode::ExternalGate, 1.0),
         Power::FalseTransfer => (AnomalyCode::EventLie, 1.0),
-        Power::Destroy => (AnomalyCode::SelfDestruct, if stranger { 1.0 } else { 0.6 }),
+        Power::Destroy => (AnomalyCode::SelfDestruct, if stranger { EMPTIED } else { EMPTIED / 2.0 }),
         Power::Delegate => (AnomalyCode::DelegatecallAny, if stranger { 1.0 } else { 0.6 }),
         // What somebody sent to the contract itself, or what it kept for itself, is no trader's.
         Power::Dispense if effect.of_contract && !stranger => (AnomalyCode::OwnerRescue, 1.0),
@@ -368,6 +381,7 @@ fn sentence(code: AnomalyCode, effect: &FunctionEffect) -> String {
         AnomalyCode::PublicDrain | AnomalyCode::OwnerDrain => format!("{call} takes what is not theirs: {change}"),
         AnomalyCode::HiddenMint => format!("{call} makes tokens with no Transfer from zero: {change}"),
         AnomalyCode::TaxRaisable => format!("{call} raises the tax: {change}"),
+        AnomalyCode::Blacklist if effect.power == Power::StopSells => format!("{call} stops all sales, and does not look as if it did"),
         AnomalyCode::Blacklist if effect.size < 1.0 => format!("{call} stops one holder's transfers while others send and a router sells"),
         AnomalyCode::Blacklist => format!("{call} stops one holder's sale while others sell"),
         AnomalyCode::PersonalTax => format!("{call} raises the tax of one holder, and not of others: {change}"),
@@ -378,7 +392,11 @@ fn sentence(code: AnomalyCode, effect: &FunctionEffect) -> String {
         }
         AnomalyCode::ExternalGate => format!("{call} lets another contract decide whether transfers go through"),
         AnomalyCode::EventLie => format!("{call} logs a Transfer that moves nothing: {before} before and after"),
-        AnomalyCode::SelfDestruct => format!("{call} destroys the contract"),
+        AnomalyCode::SelfDestruct => {
+            format!(
+                "{call} sends away all the coins that the contract has; the contract itself stays, as SELFDESTRUCT deletes none since 2024"
+            )
+        }
         AnomalyCode::DelegatecallAny => format!("{call} runs code of the caller's choice in the contract's place"),
         AnomalyCode::PublicMint | AnomalyCode::OwnerMint => format!("{call} mints: {change}"),
         AnomalyCode::BuyBlockable => format!("{call} stops all purchases"),

@@ -23,6 +23,7 @@ use super::{
     machine::Machine,
     market::{Deal, Trader},
     people::{People, Seed},
+    seek,
     trial::{self, Opening, Scene},
     trials::{self, Trials, verdict},
     try_powers,
@@ -178,6 +179,8 @@ impl Run<'_> {
             abi::call(abi::BALANCE_OF, &[holder]),
             abi::call(abi::TRANSFER, &[holder, U256::ZERO]),
             abi::call(abi::APPROVE, &[holder, U256::ZERO]),
+            // What it has no function for another contract may.
+            abi::call(seek::NO_FUNCTION, &[holder, U256::ZERO]),
         ];
         let mut found: Vec<ImplementationContract> = Vec::new();
         for data in calls {

@@ -59,6 +59,8 @@ pub(super) struct EvmOutcome {
     pub(super) delegated: Vec<Address>,
     /// Other addresses that were called.
     pub(super) called: Vec<Address>,
+    /// Those of them that were asked something, not merely paid.
+    pub(super) questioned: Vec<Address>,
     /// Addresses that were called with exactly the bytes that the caller passed.
     pub(super) handed: Vec<Address>,
     /// Gas that it took.
@@ -380,6 +382,7 @@ impl<'a> Machine<'a> {
             delegated: std::mem::take(&mut self.evm.inspector.delegated),
             called: std::mem::take(&mut self.evm.inspector.called),
             handed: std::mem::take(&mut self.evm.inspector.handed),
+            questioned: std::mem::take(&mut self.evm.inspector.questioned),
             reads: std::mem::take(&mut self.world().reads),
             ..EvmOutcome::default()
         };
@@ -432,6 +435,7 @@ struct CallObserver {
     delegated: Vec<Address>,
     called: Vec<Address>,
     handed: Vec<Address>,
+    questioned: Vec<Address>,
     /// What was asked about transactions and blocks since `forget_asked`, but by the exchange's own contracts.
     asked: BlockFacts,
     exchange: Vec<Address>,
@@ -535,6 +539,9 @@ where
             }
             _ => {
                 push_new(&mut self.called, inputs.target_address);
+                if inputs.input.len() >= 4 {
+                    push_new(&mut self.questioned, inputs.target_address);
+                }
                 // Old compilers pad it to a word.
                 let handed = inputs.input.len() <= 32
                     && inputs.input.bytes(context).strip_prefix(&abi::BYTES).is_some_and(|rest| rest.iter().all(|byte| *byte == 0));

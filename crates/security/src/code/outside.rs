@@ -15,22 +15,41 @@ use super::{
     trial::Scene,
     world::is_precompile,
 };
-use crate::{Anomaly, AnomalyCode, Evidence};
+use crate::{Anomaly, AnomalyCode, Evidence, PowerHolder};
 
 /// Contracts that are looked at.
 const CONTRACTS_MAX: usize = 3;
 /// A sale that brings less than this share of what it brought before is worse.
 const WORSE: f64 = 0.85;
 
-/// The contracts that a trade asks, besides the exchange and the token itself.
-fn asked(machine: &mut Machine<'_>, before: &Baseline<'_>) -> Vec<Address> {
+/// The contracts that a trade asks, besides the exchange and the token itself; and the addresses that it asks although nothing is there yet.
+fn asked(machine: &mut Machine<'_>, before: &Baseline<'_>) -> [Vec<Address>; 2] {
     let people = machine.people;
     let own =
         [before.scene.token, before.scene.pair, before.scene.router, people.pair, people.router, people.factory, people.coin, people.gate];
-    let mut asked: Vec<Address> = before.trial.called.iter().copied().filter(|of| !own.contains(of) && !is_precompile(*of)).collect();
+    let others = |list: &[Address]| list.iter().copied().filter(|of| !own.contains(of) && !is_precompile(*of)).collect::<Vec<_>>();
+    let (mut asked, mut empty) = (others(&before.trial.called), others(&before.trial.questioned));
     asked.retain(|of| !machine.world().code(*of).is_empty());
-    asked.truncate(CONTRACTS_MAX);
-    asked
+    empty.retain(|of| machine.world().code(*of).is_empty());
+    for list in [&mut asked, &mut empty] {
+        list.truncate(CONTRACTS_MAX);
+    }
+    [asked, empty]
+}
+
+/// Code that refuses every call, and code that answers each with a word of zeros, or of ones.
+const ANSWERS: [&[u8]; 3] = [&[0x5F, 0x5F, 0xFD], &[0x60, 0x20, 0x5F, 0xF3], &[0x5F, 0x19, 0x5F, 0x52, 0x60, 0x20, 0x5F, 0xF3]];
+
+/// Whether code at an address where there is none would stop a sale, or tax it.
+fn decides(machine: &mut Machine<'_>, before: &Baseline<'_>, address: Address) -> bool {
+    let usual = sold(machine, before.scene, before.scene.people.holder, None);
+    ANSWERS.iter().any(|code| {
+        let mark = machine.mark();
+        machine.world().place(address, code);
+        let now = sold(machine, before.scene, before.scene.people.holder, None);
+        machine.rollback(mark);
+        now < WORSE * usual
+    })
 }
 
 /// Tries the functions of the contracts that a transfer asks, as those whom these contracts obey.
@@ -42,7 +61,14 @@ pub(super) fn explore(
     report: &mut CodeReport,
 ) {
     let mut shown = Vec::new();
-    for contract in asked(machine, before) {
+    let [contracts, empty] = asked(machine, before);
+    if let Some(address) = empty.into_iter().find(|address| decides(machine, before, *address)) {
+        let text =
+            format!("a transfer asks {address:#x}, where no contract is yet: whoever puts one there decides whether it goes through");
+        let shown = Evidence { what: format!("ask {address:#x}"), after: Some("no code".into()), ..Evidence::default() };
+        report.anomalies.push(Anomaly::new(AnomalyCode::ExternalGate, 1.0, text).evidence(shown).held_by(PowerHolder::Account));
+    }
+    for contract in contracts {
         let owner = abi::OWNER_OF_IT.iter().find_map(|selector| machine.ask(contract, *selector, &[])).map(abi::address_of);
         let owner = owner.filter(|owner| !owner.is_zero());
         let whose = owner.map_or_else(|| "names no owner".to_owned(), |owner| format!("is owned by {}", before.scene.name(owner)));
@@ -87,8 +113,8 @@ pub(super) fn keep_proven(machine: &mut Machine<'_>, scene: &Scene, effects: &mu
 fn sold(machine: &mut Machine<'_>, scene: &Scene, who: Address, after: Option<&FunctionEffect>) -> f64 {
     let mark = machine.mark();
     if let Some(effect) = after {
-        if let Some(first) = &effect.first {
-            first.make(machine);
+        for earlier in &effect.earlier {
+            earlier.make(machine);
             machine.next_block();
         }
         effect.call.make(machine);

@@ -20,7 +20,7 @@ use super::{
 };
 
 /// Number of argument sets each function is tried with.
-pub(super) const SETS: usize = 16;
+pub(super) const SETS: usize = 17;
 
 /// Argument sets by type: addresses, numbers, boolean.
 pub(super) fn argument_sets(scene: &Scene, balances: &BalanceSheet, caller: Address) -> [Filling; SETS] {
@@ -55,6 +55,8 @@ pub(super) fn argument_sets(scene: &Scene, balances: &BalanceSheet, caller: Addr
         set(&[scene.people.holder, caller], &[small(1), small(10_000_000_000_000_000)], true),
         // Settings of a byte each may share a word.
         set(&[scene.people.holder, caller], &[U256::from_be_bytes([97; 32])], true),
+        // An account may be passed as a number.
+        set(&[caller, scene.people.holder], &[abi::word_of(scene.people.holder)], true),
     ]
 }
 
@@ -119,7 +121,8 @@ pub(super) fn powers(
     if whose == Whose::Anybodys {
         seek::by_anybody(machine, before, &target, &mut found);
     }
-    seek::in_two_steps(machine, before, &target, &mut found);
+    seek::steps::in_two_steps(machine, before, &target, &mut found);
+    seek::steps::in_small_steps(machine, before, &target, &mut found);
     try_settings_in_pairs(machine, before, &mut found);
     found
 }
@@ -378,7 +381,7 @@ impl Attempt<'_> {
     fn read_effects(&mut self, machine: &mut Machine<'_>, found: &mut Exploration) {
         let Self { before, call, outcome, written, ref mut effects } = *self;
         if outcome.destroyed {
-            effects.push(call.effect(Power::Destroy, 1.0, "code", "none"));
+            effects.push(call.effect(Power::Destroy, 1.0, "its coins", "none"));
         }
         // Whoever exchanges the contract behind a proxy has every power: that is said once, as PROXY.
         if outcome.writes.iter().any(|(at, slot)| *at == before.scene.token && is_implementation(*slot)) {

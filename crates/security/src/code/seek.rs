@@ -1,5 +1,7 @@
 //! Calls that do something only for who knows how: with the numbers that a function compares its arguments with, in the cells that a sale
-//! reads, by whoever the code recognizes by a hash or a signature, and in two steps. They are tried as all others, in `powers`.
+//! reads, by whoever the code recognizes by a hash or a signature, and, in `steps`, by several calls. They are tried as all others, in `powers`.
+
+pub(super) mod steps;
 
 use std::{collections::HashSet, rc::Rc};
 
@@ -10,7 +12,7 @@ use super::{
     abi::{self, Filling},
     effects::{Baseline, Caller, FunctionCall, FunctionEffect},
     functions::Function,
-    funding::balance,
+    funding::{balance, write_balance},
     guards::{Branch, Guard},
     machine::Machine,
     powers::{Exploration, Target, argument_sets, try_call},
@@ -91,6 +93,7 @@ pub(super) fn sought(
             calls.extend(calls_with.map(|(who, number)| call(filling(&[who, from], number, U256::ZERO))));
         }
     }
+    calls.extend(spilling(function).into_iter().flatten().map(|number| call(filling(&[people.holder, from], number, number))));
     if function.arguments.iter().any(abi::holds_word) {
         // The address that the word stands for is that of a mapping's entry: what has to be passed for the holder's follows.
         let marked = call(filling(&[people.holder, from], MARKER_WORD, MARKER_WORD));
@@ -110,6 +113,15 @@ pub(super) fn sought(
     calls
 }
 
+/// Numbers at which computing with few bits goes wrong, for the narrowest argument: one that is small in its low half and large in its high one,
+/// of which a check of the low half lets the rest through into what is stored beside; one whose square is zero, and one whose double is.
+fn spilling(function: &Function) -> Option<[U256; 3]> {
+    let bits = |of: &DynSolType| if let DynSolType::Uint(bits) | DynSolType::Int(bits) = of { Some(*bits) } else { None };
+    let narrowest = function.arguments.iter().filter_map(bits).min()?;
+    let low = (U256::from(0x3FFF) << narrowest.saturating_sub(16)) | U256::from(7);
+    Some([low, U256::ONE << (narrowest / 2), U256::ONE << narrowest.saturating_sub(1)])
+}
+
 /// Address that people burn tokens at.
 const DEAD: Address = Address::new([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xDE, 0xAD]);
 
@@ -124,6 +136,7 @@ pub(super) fn by_standard_functions(machine: &mut Machine<'_>, before: &Baseline
         calls.extend(free_write(machine, before, token, NO_FUNCTION, (from, caller)));
     }
     for (from, caller) in callers.iter().copied().filter(|(_, caller)| *caller != Caller::Stranger) {
+        calls.push(forwarded(before, from, caller));
         let all = balance(machine, token, from).unwrap_or_default();
         let approvals =
             [DEAD, people.holder, token, pair].into_iter().flat_map(|who| [U256::ONE, U256::from(97), HUGE].map(|number| (who, number)));
@@ -140,11 +153,22 @@ pub(super) fn by_standard_functions(machine: &mut Machine<'_>, before: &Baseline
     calls
 }
 
-/// Selector of no function.
-const NO_FUNCTION: abi::Selector = [0x9A, 0x3F, 0x11, 0xC7];
+/// A transfer with the holder's address behind it: who forwards calls says so whose they are
+/// (<https://eips.ethereum.org/EIPS/eip-2771>).
+fn forwarded(before: &Baseline<'_>, from: Address, caller: Caller) -> FunctionCall {
+    let Scene { people, token, ref funding, .. } = *before.scene;
+    let filling = Filling { names: before.scene.names(), ..Filling::plain(vec![from], funding.amount) };
+    let function = Function { selector: abi::TRANSFER, arguments: vec![DynSolType::Address, DynSolType::Uint(256)] };
+    let mut call = FunctionCall { sought: true, ..FunctionCall::new(&function, from, token, caller, filling) };
+    call.data.extend(people.holder);
+    call.arguments.push_str(", for the holder");
+    call
+}
 
-/// Whether a call with two words writes the second into the slot that the first names: then the same call with the slot of a holder's balance
-/// is returned.
+/// Selector of no function.
+pub(super) const NO_FUNCTION: abi::Selector = [0x9A, 0x3F, 0x11, 0xC7];
+
+/// Whether a call with two words writes the second into a slot that the first decides: then the call that writes a holder's balance is returned.
 pub(super) fn free_write(
     machine: &mut Machine<'_>,
     before: &Baseline<'_>,
@@ -153,11 +177,21 @@ pub(super) fn free_write(
     (from, caller): (Address, Caller),
 ) -> Option<FunctionCall> {
     let marked = two_words(before, at, selector, (from, caller), [MARKER_WORD, MARKER]);
+    let (of, slot) = before.balances.slot_of(before.scene.people.holder)?;
     let mark = machine.mark();
     let writes = marked.make(machine).writes;
+    let written = writes.into_iter().find(|(of, slot)| *of == at && machine.world().slot(*of, *slot) == MARKER);
+    // The slot itself, or an element of a list that is longer than any can be.
+    let with = |index: U256| two_words(before, at, selector, (from, caller), [index, U256::ZERO]);
+    let moved = written.map(|(_, written)| MARKER_WORD.wrapping_add(slot).wrapping_sub(written)).filter(|_| of == at);
     machine.rollback(mark);
-    let (of, slot) = before.balances.slot_of(before.scene.people.holder)?;
-    (writes.contains(&(at, MARKER_WORD)) && of == at).then(|| two_words(before, at, selector, (from, caller), [slot, U256::ZERO]))
+    // An entry of a mapping lies elsewhere for every index.
+    moved.map(with).filter(|call| {
+        let mark = machine.mark();
+        let hits = call.make(machine).writes.contains(&(at, slot));
+        machine.rollback(mark);
+        hits
+    })
 }
 
 /// A call with two words.
@@ -176,22 +210,26 @@ fn two_words(
 /// Branches that are forced on one way through a function, and on how many ways.
 const FORCED_MAX: usize = 4;
 const WAYS_MAX: usize = 8;
+/// What a whale has of the supply.
+const WHALE_PART: (u64, u64) = (45, 100);
 /// Which of the argument sets are passed.
 const SETS_OF_ANYBODY: [usize; 6] = [0, 2, 4, 5, 13, 15];
-const SETS_OF_OTHER: [usize; 2] = [0, 4];
+const UNSIGNED: usize = 15;
+const SETS_OF_WHALE: [usize; 3] = [0, 4, 12];
 const SETS_OF_STANDARD: [usize; 3] = [0, 2, 5];
 
 /// Calls as whoever meets the conditions that a function has for its caller or its arguments: a hash, a signature, a role, a balance. Whether
 /// somebody does is not known, so only what they do to trades counts, and what they take as nobody's agent.
 pub(super) fn by_anybody(machine: &mut Machine<'_>, before: &Baseline<'_>, target: &Target<'_>, found: &mut Exploration) {
     let people = before.scene.people;
-    let ledger = Rc::new(ledger(machine, before));
+    let whale = whale(machine, before);
+    let ledger = Rc::new(ledger(machine, before, whale));
     let fallback = Function { selector: NO_FUNCTION, arguments: vec![DynSolType::Address, DynSolType::Uint(256)] };
     if let Some((_, slot)) = before.balances.slot_of(people.holder).filter(|(of, _)| *of == target.at) {
-        let with = |words| two_words(before, target.at, NO_FUNCTION, (people.stranger, Caller::Recognized), words);
-        for way in ways(machine, &with([slot, U256::ZERO]), target, before, &ledger).unwrap_or_default() {
-            let forced = way.iter().map(|guard| guard.branch).collect();
-            try_call(machine, before, &FunctionCall { forced, ..with([slot, U256::ZERO]) }, found);
+        let with = |words: [U256; 2]| two_words(before, target.at, NO_FUNCTION, (people.stranger, Caller::Recognized), words);
+        let call = with([slot, U256::ZERO]);
+        for way in ways(machine, &call, target, before, &ledger).unwrap_or_default() {
+            try_way(machine, before, &call, &way, found);
         }
     }
     for function in &target.functions.iter().chain([&fallback]).flat_map(Function::readings).collect::<Vec<_>>() {
@@ -200,34 +238,65 @@ pub(super) fn by_anybody(machine: &mut Machine<'_>, before: &Baseline<'_>, targe
         if found.effects.iter().any(told) {
             continue;
         }
-        // Somebody without tokens, who takes what is not theirs, and somebody with some, whom it takes no balance to pass.
+        // Somebody without tokens, who takes what is not theirs, and somebody with many.
         let callers = if function.standard() {
-            vec![(people.other, &SETS_OF_STANDARD[..])]
+            vec![(whale, &SETS_OF_STANDARD[..])]
         } else {
-            vec![(people.stranger, &SETS_OF_ANYBODY[..]), (people.other, &SETS_OF_OTHER[..])]
+            vec![(people.stranger, &SETS_OF_ANYBODY[..]), (whale, &SETS_OF_WHALE[..])]
         };
+        let mut conditional = None;
         for (from, at) in callers.iter().flat_map(|(from, sets)| sets.iter().map(move |at| (*from, *at))) {
             let mut filling = argument_sets(before.scene, &before.balances, from)[at].clone();
-            sign(&mut filling, function);
+            // Some take a signature that is none for everybody's.
+            if at != UNSIGNED {
+                sign(&mut filling, function);
+            }
             if function.selector == abi::TRANSFER_FROM {
                 filling.addresses = vec![people.holder, people.stranger];
             }
             let call = FunctionCall::new(function, from, target.at, Caller::Recognized, filling);
             let call = FunctionCall { sought: true, ..call };
-            let Some(ways) = ways(machine, &call, target, before, &ledger) else { break };
+            if from == whale && !function.standard() {
+                try_way(machine, before, &call, &[], found);
+            }
+            // What has no conditions with the first arguments has none.
+            if conditional == Some(false) {
+                continue;
+            }
+            let ways = ways(machine, &call, target, before, &ledger);
+            conditional = conditional.or(Some(ways.is_some()));
+            let ways = ways.unwrap_or_default();
             for way in ways {
-                let known = found.effects.len();
-                // Who has an allowance, or a signature of the holder, may take what that allows.
-                let takes = way.iter().all(|guard| !guard.of_ledger && (guard.of_caller || guard.against.is_some()));
-                let forced = way.iter().map(|guard| guard.branch).collect();
-                try_call(machine, before, &FunctionCall { forced, ..call.clone() }, found);
-                found.keep_harm(known, takes);
+                try_way(machine, before, &call, &way, found);
             }
             if machine.stopped.is_some() || function.arguments.is_empty() {
                 break;
             }
         }
     }
+    let call = forwarded(before, people.stranger, Caller::Recognized);
+    for way in ways(machine, &call, target, before, &ledger).unwrap_or_default() {
+        try_way(machine, before, &call, &way, found);
+    }
+}
+
+/// Tries a call on which these conditions are met.
+fn try_way(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &FunctionCall, way: &[Guard], found: &mut Exploration) {
+    let known = found.effects.len();
+    // Who has an allowance, or a signature of the holder, may take what that allows.
+    let takes = !way.is_empty() && way.iter().all(|guard| !guard.of_ledger && (guard.of_caller || guard.against.is_some()));
+    let forced = way.iter().map(|guard| guard.branch).collect();
+    try_call(machine, before, &FunctionCall { forced, ..call.clone() }, found);
+    found.keep_harm(known, takes);
+}
+
+/// Somebody who has much of the supply, and keeps it: their calls may have to be made again.
+fn whale(machine: &mut Machine<'_>, before: &Baseline<'_>) -> Address {
+    let whale = machine.circumstances.hashes.address("whale");
+    machine.world().person(whale);
+    let much = before.scene.funding.supply / U256::from(WHALE_PART.1) * U256::from(WHALE_PART.0);
+    write_balance(machine, before.scene.token, whale, much);
+    whale
 }
 
 /// Passes a signature of somebody, of nobody in particular, where a function ends with one: a byte and two words.
@@ -240,12 +309,15 @@ fn sign(filling: &mut Filling, function: &Function) {
 }
 
 /// Slots of balances, of the supply, and of allowances.
-fn ledger(machine: &mut Machine<'_>, before: &Baseline<'_>) -> HashSet<(Address, U256)> {
+fn ledger(machine: &mut Machine<'_>, before: &Baseline<'_>, whale: Address) -> HashSet<(Address, U256)> {
     let Scene { people, token, pair, .. } = *before.scene;
     let mut ledger = before.ledger.clone();
-    for (of, spender) in [people.holder, people.other, pair].into_iter().flat_map(|of| [(of, people.stranger), (of, people.other)]) {
-        let view = machine.simulate(people.newcomer, token, abi::call(abi::ALLOWANCE, &[abi::word_of(of), abi::word_of(spender)]));
-        ledger.extend(view.reads);
+    let allowance = |of, spender| abi::call(abi::ALLOWANCE, &[abi::word_of(of), abi::word_of(spender)]);
+    let mut views: Vec<Vec<u8>> =
+        [people.holder, people.other, pair].into_iter().flat_map(|of| [people.stranger, whale].map(|by| allowance(of, by))).collect();
+    views.push(abi::call(abi::BALANCE_OF, &[abi::word_of(whale)]));
+    for view in views {
+        ledger.extend(machine.simulate(people.newcomer, token, view).reads);
     }
     ledger
 }
@@ -270,22 +342,34 @@ fn ways(
         if tried > WAYS_MAX || machine.stopped.is_some() {
             break;
         }
-        let forced = way.iter().map(|guard| guard.branch).collect();
+        let branches = way.iter().map(|guard| guard.branch).collect();
+        let forced = |branch: &Branch| way.iter().any(|guard| guard.branch == *branch);
         let mark = machine.mark();
         machine.start_guards(target.at, Rc::clone(ledger));
-        let outcome = FunctionCall { forced, ..call.clone() }.make(machine);
+        let outcome = FunctionCall { forced: branches, ..call.clone() }.make(machine);
         let guards = machine.end_guards();
         machine.rollback(mark);
         let forced_last = way.last().and_then(|last: &Guard| guards.iter().rposition(|guard| guard.branch == last.branch));
+        // All copies of a word say the same.
+        let copy = |guard: &&Guard| guard.same_as.as_ref().is_some_and(forced) && !forced(&guard.branch);
+        let copies: Vec<Guard> = guards.iter().filter(copy).copied().collect();
+        if !copies.is_empty() {
+            if way.len() + copies.len() <= FORCED_MAX {
+                open.push([&way[..], &copies].concat());
+            }
+            continue;
+        }
         let after = if outcome.ok { forced_last.map_or(0, |at| at + 1) } else { 0 };
-        let forced = |branch: &Branch| way.iter().any(|guard| guard.branch == *branch);
-        let new = |guard: &Guard| passable(guard) && !forced(&guard.branch) && guard.same_as.as_ref().is_none_or(forced);
+        let new = |guard: &Guard| passable(guard) && !forced(&guard.branch) && guard.same_as.is_none();
         guarded |= guards.iter().any(passable);
-        let mut next = guards.into_iter().skip(after).filter(new);
+        let next = guards.into_iter().skip(after).filter(new);
         if !outcome.ok {
-            // The last condition before it failed is as a rule why.
+            // The last condition before it failed is as a rule why, or one of several of which each is enough.
             if way.len() < FORCED_MAX {
-                open.extend(next.next_back().map(|guard| [&way[..], &[guard]].concat()));
+                let mut next: Vec<Guard> = next.collect();
+                let last = next.pop();
+                let chosen = next.into_iter().filter(|guard| guard.of_caller || guard.against.is_some());
+                open.extend(last.into_iter().chain(chosen).map(|guard| [&way[..], &[guard]].concat()));
             }
             continue;
         }
@@ -299,59 +383,4 @@ fn ways(
         }
     }
     guarded.then_some(through)
-}
-
-/// Maximum number of first steps, of each function one or two; argument sets of the second.
-const FIRST_STEPS_MAX: usize = 8;
-const SETS_OF_SECOND: [usize; 4] = [0, 2, 4, 5];
-
-/// A call that by itself does nothing to trades, and another one after it. What gives somebody the ownership comes first, with more arguments.
-pub(super) fn in_two_steps(machine: &mut Machine<'_>, before: &Baseline<'_>, target: &Target<'_>, found: &mut Exploration) {
-    let mut firsts: Vec<(bool, FunctionCall)> = Vec::new();
-    // Of equal functions the last call, as a rule with larger numbers.
-    for call in found.pending.iter().rev().chain(&found.settings) {
-        let of_one = firsts.iter().filter(|(_, first)| first.selector == call.selector && first.from == call.from).count();
-        if of_one < 2 {
-            firsts.push((gives_ownership(machine, before, call), call.clone()));
-        }
-    }
-    firsts.sort_by_key(|(owns, _)| !owns);
-    firsts.truncate(FIRST_STEPS_MAX);
-    for (owns, first) in firsts {
-        let mark = machine.mark();
-        first.make(machine);
-        machine.next_block();
-        let known = found.effects.len();
-        let sets = argument_sets(before.scene, &before.balances, first.from);
-        let chosen = if owns { &SETS_OF_SECOND[..] } else { &SETS_OF_SECOND[..1] };
-        for function in target.functions.iter().filter(|function| !function.standard() && function.selector != first.selector) {
-            for at in chosen {
-                let call = FunctionCall::new(function, first.from, target.at, first.caller, sets[*at].clone());
-                try_call(machine, before, &call, found);
-                if function.arguments.is_empty() {
-                    break;
-                }
-            }
-        }
-        machine.rollback(mark);
-        found.keep_harm(known, true);
-        let after = format!(" (after {})", abi::named_beside(first.selector, &first.arguments));
-        for effect in &mut found.effects[known..] {
-            effect.after.push_str(&after);
-            effect.first = Some(Box::new(first.clone()));
-        }
-        if machine.stopped.is_some() {
-            return;
-        }
-    }
-}
-
-/// Whether the contract names its caller as its owner after a call, and did not before.
-fn gives_ownership(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &FunctionCall) -> bool {
-    let owner = abi::word_of(call.from);
-    let mark = machine.mark();
-    call.make(machine);
-    let now = abi::OWNER_OF_IT.iter().find_map(|selector| machine.ask(before.scene.token, *selector, &[]));
-    machine.rollback(mark);
-    before.owner != Some(owner) && now == Some(owner)
 }

@@ -153,7 +153,8 @@ fn privileges(
         machine.rollback(mark);
         outcome.ok && !outcome.writes.is_empty()
     };
-    let of = |effect: &&FunctionEffect| effect.call.caller == who || effect.call.caller == Caller::Recognized;
+    // A contract has rules of its own: what it can do is said where that is, and is nobody's return.
+    let of = |effect: &&FunctionEffect| (effect.call.caller == who || effect.call.caller == Caller::Recognized) && !effect.call.by_contract;
     effects.iter().filter(of).filter(|effect| effect.power != Power::Renounce && !open_to_all(effect)).cloned().collect()
 }
 

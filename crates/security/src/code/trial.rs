@@ -57,8 +57,9 @@ pub(super) struct Trial {
     pub(super) large: Option<Leg>,
     /// Number of slots read, plus `ASKED` per call to another contract: the progress of the calls before they failed.
     pub(super) depth: usize,
-    /// Other contracts called.
+    /// Other contracts called, and those of them that were asked something.
     pub(super) called: Vec<Address>,
+    pub(super) questioned: Vec<Address>,
 }
 
 impl Trial {
@@ -129,7 +130,7 @@ impl Scene {
 pub(super) fn trial(machine: &mut Machine<'_>, scene: &Scene, wide: bool, mut slots: Option<&mut HashSet<(Address, U256)>>) -> Trial {
     let mark = machine.mark();
     let mut trial = Trial::default();
-    let mut called = Vec::new();
+    let (mut called, mut questioned) = (Vec::new(), Vec::new());
     let amount = scene.funding.amount;
     let mut depth = 0;
     let mut note = |outcome: &EvmOutcome| {
@@ -137,9 +138,11 @@ pub(super) fn trial(machine: &mut Machine<'_>, scene: &Scene, wide: bool, mut sl
         if let Some(slots) = slots.as_deref_mut() {
             slots.extend(outcome.reads.iter().copied());
         }
-        for address in &outcome.called {
-            if *address != scene.token && !called.contains(address) {
-                called.push(*address);
+        for (from, to) in [(&outcome.called, &mut called), (&outcome.questioned, &mut questioned)] {
+            for address in from {
+                if *address != scene.token && !to.contains(address) {
+                    to.push(*address);
+                }
             }
         }
     };
@@ -178,7 +181,7 @@ pub(super) fn trial(machine: &mut Machine<'_>, scene: &Scene, wide: bool, mut sl
     if wide && !trial.sell.ok && trial.send.ok {
         trial.straight = Some(leg(machine, scene, Route::Direct, (scene.people.holder, scene.pair), &mut note));
     }
-    trial.called = called;
+    (trial.called, trial.questioned) = (called, questioned);
     trial.depth = depth;
     machine.rollback(mark);
     trial
