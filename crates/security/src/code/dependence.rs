@@ -253,8 +253,8 @@ impl Trade {
         };
         let who = match writer {
             Some((selector, arguments, caller)) => {
-                let article = if caller == Caller::Stranger { "a" } else { "the" };
-                format!("which `{}` by {article} {} writes, ", abi::named(selector, arguments), caller.word())
+                let who = if caller == Caller::Stranger { "a stranger".to_owned() } else { caller.with_article() };
+                format!("which `{}` by {who} writes, ", abi::named(selector, arguments))
             }
             None if by_constructor => "which the constructor may have written, ".into(),
             None => String::new(),

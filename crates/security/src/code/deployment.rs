@@ -259,11 +259,13 @@ pub(super) fn assume_ownership(
     let mut any = false;
     // In functions that move tokens the caller is compared with many who have no power over anything.
     let (standard, own): (Vec<_>, Vec<_>) = functions.iter().partition(|function| function.standard());
+    let (owner, pair) = (assumption.deployment.owner, assumption.machine.people.pair);
     for function in own.into_iter().chain(standard.iter().copied()) {
-        any |= assumption.enter(function, U256::ONE);
+        any |= assumption.enter(function, owner, U256::ONE);
     }
-    for function in standard {
-        any |= assumption.enter(function, U256::ZERO);
+    // Some are compared in sales alone, or where nothing is sent.
+    for (function, to, number) in standard.into_iter().flat_map(|function| [(function, pair, U256::ONE), (function, owner, U256::ZERO)]) {
+        any |= assumption.enter(function, to, number);
     }
     any
 }
@@ -279,8 +281,8 @@ struct Assumption<'a, 'm> {
 
 impl Assumption<'_, '_> {
     /// Passes the checks of a function, one after another. Returns whether a slot was written.
-    fn enter(&mut self, function: &Function, number: U256) -> bool {
-        let (data, _) = function.call(&Filling::plain(vec![self.deployment.owner], number));
+    fn enter(&mut self, function: &Function, to: Address, number: U256) -> bool {
+        let (data, _) = function.call(&Filling::plain(vec![to], number));
         let mut any = false;
         // Each success reveals the next check; there are seldom more than two.
         for _ in 0..3 {

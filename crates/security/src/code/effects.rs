@@ -80,9 +80,14 @@ impl Caller {
         match self {
             Self::Owner => "owner",
             Self::Privileged => "address it obeys",
-            Self::Recognized => "one who meets its conditions",
+            Self::Recognized => "whoever meets its conditions",
             Self::Stranger => "stranger",
         }
+    }
+
+    /// Its name in a sentence, after `the` where it takes one.
+    pub(super) fn with_article(self) -> String {
+        if self == Self::Recognized { self.word().to_owned() } else { format!("the {}", self.word()) }
     }
 }
 

@@ -350,7 +350,7 @@ fn counts_as(effect: &FunctionEffect) -> Option<(AnomalyCode, f64)> {
 }
 
 fn called(effect: &FunctionEffect) -> String {
-    format!("{} by the {}", beside(effect), effect.call.caller.word())
+    format!("{} by {}", beside(effect), effect.call.caller.with_article())
 }
 
 const PAYMENT: &str = "a plain payment";

@@ -64,10 +64,14 @@ impl Sources {
     }
 
     /// Whether somebody may pass a branch that such a word decides, compared with `against` or with another word that was passed, if it is.
-    fn is_guard(self, compared: bool) -> bool {
+    fn is_guard(self, compared: bool, one_word: bool) -> bool {
         // What is computed with a balance fails for who has too little of it.
         if self.has(Self::LEDGER) {
             return self.has(Self::CALLER) && !self.has(Self::ARGUMENTS);
+        }
+        // Whom an account has chosen may act for it.
+        if self.has(Self::CALLER) && self.has(Self::ARGUMENTS) {
+            return one_word;
         }
         // A bound of an argument holds for what is passed in truth, too.
         self.has(Self::CALLER) || self.has(Self::ARGUMENTS) && (compared || self.has(Self::HASHED))
@@ -103,9 +107,11 @@ struct Origin {
 /// One execution of code: the stack and the memory, as far as they are followed.
 #[derive(Debug, Default)]
 struct Frame {
-    /// Whether the code runs in the place of the contract that is watched, and is called by the person.
+    /// In whose place the code runs; whether it is followed, and is called by the person; and where what it was passed comes from.
+    at: Address,
     watched: bool,
     by_person: bool,
+    passed: Sources,
     stack: Vec<Origin>,
     /// Words that were made so far.
     words: usize,
@@ -171,12 +177,12 @@ impl Frame {
             // CALLDATALOAD: the first word says which function it is.
             0x35 => {
                 self.pop();
-                self.push(if place(0) == 0 { Sources::default() } else { Sources::ARGUMENTS });
+                self.push(if place(0) == 0 { Sources::default() } else { self.passed });
             }
             // CALLDATACOPY, RETURNDATACOPY, CODECOPY.
             0x37 | 0x39 | 0x3E => {
                 let from = match opcode {
-                    0x37 => Sources::ARGUMENTS,
+                    0x37 => self.passed,
                     0x3E => self.returned,
                     _ => Sources::default(),
                 };
@@ -259,7 +265,8 @@ impl Frame {
 /// Follows the words of a call.
 #[derive(Debug, Default)]
 pub(super) struct GuardTrace {
-    of: Address,
+    /// Contracts whose branches are nobody's in particular.
+    exchange: Vec<Address>,
     ledger: Rc<HashSet<(Address, U256)>>,
     frames: Vec<Frame>,
     times: BTreeMap<(Address, usize), u32>,
@@ -267,18 +274,19 @@ pub(super) struct GuardTrace {
 }
 
 impl GuardTrace {
-    /// Of calls to this contract; `ledger`: the slots that balances and allowances are read from.
-    pub(super) fn new(of: Address, ledger: Rc<HashSet<(Address, U256)>>) -> Self {
-        Self { of, ledger, ..Self::default() }
+    /// `exchange`: contracts that are not followed; `ledger`: the slots that balances and allowances are read from.
+    pub(super) fn new(exchange: Vec<Address>, ledger: Rc<HashSet<(Address, U256)>>) -> Self {
+        Self { exchange, ledger, ..Self::default() }
     }
 
     /// Some code begins. `target`: in whose place; `delegated`: whether by a delegating call.
     pub(super) fn enter(&mut self, target: Address, delegated: bool) {
-        let by_person = match self.frames.last() {
-            None => true,
-            Some(frame) => frame.by_person && delegated,
+        let (by_person, passed) = match self.frames.last() {
+            None => (true, Sources::ARGUMENTS),
+            Some(frame) => (frame.by_person && delegated, frame.returned),
         };
-        self.frames.push(Frame { watched: target == self.of, by_person, ..Frame::default() });
+        let watched = !self.exchange.contains(&target);
+        self.frames.push(Frame { at: target, watched, by_person, passed, ..Frame::default() });
     }
 
     /// It has ended.
@@ -298,7 +306,7 @@ impl GuardTrace {
         }
         frame.stack.resize(words.len(), Origin::default());
         if opcode != JUMPI {
-            let (ledger, of) = (&self.ledger, self.of);
+            let (ledger, of) = (&self.ledger, frame.at);
             frame.step(opcode, words, |slot| ledger.contains(&(of, slot)));
             return;
         }
@@ -307,7 +315,7 @@ impl GuardTrace {
         let nth = self.times.entry((code, pc)).or_default();
         let branch = Branch { code, pc, nth: *nth };
         *nth += 1;
-        if from.is_guard(compared || against.is_some()) && !of_type && self.guards.len() < GUARDS_MAX {
+        if from.is_guard(compared || against.is_some(), against.is_some()) && !of_type && self.guards.len() < GUARDS_MAX {
             let of_ledger = from.has(Sources::LEDGER);
             let of_caller = !from.has(Sources::ARGUMENTS);
             let same_as = frame.decided.iter().find(|(of, _)| *of == id).map(|(_, branch)| *branch);
@@ -339,7 +347,7 @@ mod tests {
         let people = People::new(seed, None, None);
         let mut machine = Machine::new(&Budget::default(), &never, people, seed, 1_800_000_000);
         let made = machine.create(people.owner, creation).created.expect("a contract");
-        machine.start_guards(made, Rc::default());
+        machine.start_guards(Rc::default());
         let call = [[0; 16].as_slice(), &[7; 20]].concat();
         assert!(machine.simulate(people.stranger, made, call).ok, "{runtime:02x?}");
         machine.end_guards()

@@ -42,6 +42,8 @@ use model::{
 
 /// Times that the state is read on; after that trades show nothing, and powers are judged by what is known.
 const ROUNDS_MAX: u32 = 10;
+/// The same for a contract whose execution takes more work than this.
+const ROUNDS_OF_HEAVY: (u32, u64) = (5, 10_000_000);
 /// Owners of owners that are followed.
 const OWNERS_MAX: usize = 3;
 /// Findings of the trades, not of the owner's powers.
@@ -283,7 +285,13 @@ impl Run<'_> {
         if missing.is_empty() {
             return Ok(true);
         }
-        if self.live.state.rounds() < ROUNDS_MAX { Err(std::mem::take(missing)) } else { Ok(false) }
+        let missing = std::mem::take(missing);
+        let most = if machine.work > ROUNDS_OF_HEAVY.1 { ROUNDS_OF_HEAVY.0 } else { ROUNDS_MAX };
+        if self.live.state.rounds() < most {
+            return Err(missing);
+        }
+        *machine.world().missing() = missing;
+        Ok(false)
     }
 
     fn powers(
@@ -345,7 +353,7 @@ fn give_up_unless(whole: bool, report: &mut CodeReport) {
     if let Some(simulation) = &mut report.simulation {
         simulation.trades = SimulatedTrades::default();
     }
-    let why = format!("its trades read on and on: {ROUNDS_MAX} rounds of reading did not bring all of the state");
+    let why = "its trades read more of the chain's state than was fetched".to_owned();
     report.unfinished.push(why.clone());
     report.sale = SaleState::Depends(why);
 }

@@ -43,6 +43,10 @@ const CHAIN_GAS: u64 = 12_000_000;
 /// Work of such a call: a sale may make the token sell for itself and pay many.
 const CHAIN_WORK: u64 = 4_000_000;
 const CALL_WORK: u64 = 60;
+/// Calls over the state of a chain that are cut off before no more are made: each is made again whenever some state was missing.
+const CUT_MAX: u64 = 6;
+/// Part of the budget that is spent on finding what else is missing.
+const MISSING_PART: u64 = 8;
 
 /// Result of a call.
 #[derive(Debug, Default)]
@@ -117,6 +121,8 @@ pub(super) struct Machine<'a> {
     pub(super) calls: u64,
     pub(super) gas: u64,
     pub(super) work: u64,
+    /// Work that was done when something of the chain's state turned out to be missing: then all is executed again.
+    missing_since: Option<u64>,
     /// Reason for refusing further execution.
     pub(super) stopped: Option<&'static str>,
     /// Number of calls aborted for exceeding their own budget.
@@ -186,6 +192,7 @@ impl<'a> Machine<'a> {
             calls: 0,
             gas: 0,
             work: 0,
+            missing_since: None,
             stopped: None,
             cut: 0,
         }
@@ -260,9 +267,10 @@ impl<'a> Machine<'a> {
         self.evm.inspector.forced = branches.iter().map(|branch| (*branch, 0)).collect();
     }
 
-    /// Records the branches of calls to `of` that the caller or the arguments decide, until `end_guards`.
-    pub(super) fn start_guards(&mut self, of: Address, ledger: Rc<HashSet<(Address, U256)>>) {
-        self.evm.inspector.guards = Some(GuardTrace::new(of, ledger));
+    /// Records the branches of calls that the caller or the arguments decide, but in the exchange's own contracts, until `end_guards`.
+    pub(super) fn start_guards(&mut self, ledger: Rc<HashSet<(Address, U256)>>) {
+        let exchange = self.evm.inspector.exchange.clone();
+        self.evm.inspector.guards = Some(GuardTrace::new(exchange, ledger));
     }
 
     pub(super) fn end_guards(&mut self) -> Vec<Guard> {
@@ -334,8 +342,10 @@ impl<'a> Machine<'a> {
                 Some("it was cancelled")
             } else if self.calls >= self.budget.calls {
                 Some("the budget of calls was used up")
-            } else if self.work >= self.budget.work {
+            } else if self.work >= self.missing_since.map_or(self.budget.work, |work| work + self.budget.work / MISSING_PART) {
                 Some("the budget of executed steps was used up")
+            } else if self.cut >= CUT_MAX && self.world().is_of_chain() {
+                Some("too many calls were cut off for their length")
             } else {
                 None
             };
@@ -366,6 +376,9 @@ impl<'a> Machine<'a> {
         let state = self.evm.finalize();
         self.work += self.evm.inspector.work;
         self.cut += u64::from(self.evm.inspector.cut);
+        if self.missing_since.is_none() && !self.world().missing().is_empty() {
+            self.missing_since = Some(self.work);
+        }
         let Ok(result) = result else { return EvmOutcome::default() };
         let gas = result.tx_gas_used();
         self.gas += gas;
@@ -497,7 +510,7 @@ where
         if opcode == 0x20 {
             let data = interpreter.stack.data();
             let length = data.len().checked_sub(2).map_or(0, |at| u64::try_from(data[at]).unwrap_or(u64::MAX));
-            self.work = self.work.saturating_add(20).saturating_add(length.min(1 << 24) / 16);
+            self.work = self.work.saturating_add(20).saturating_add(length.min(1 << 24) / 8);
         }
         if let Some(trace) = &mut self.trace
             && interpreter.input.target_address() == trace.of

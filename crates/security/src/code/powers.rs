@@ -20,7 +20,7 @@ use super::{
 };
 
 /// Number of argument sets each function is tried with.
-pub(super) const SETS: usize = 17;
+pub(super) const SETS: usize = 18;
 
 /// Argument sets by type: addresses, numbers, boolean.
 pub(super) fn argument_sets(scene: &Scene, balances: &BalanceSheet, caller: Address) -> [Filling; SETS] {
@@ -55,6 +55,8 @@ pub(super) fn argument_sets(scene: &Scene, balances: &BalanceSheet, caller: Addr
         set(&[scene.people.holder, caller], &[small(1), small(10_000_000_000_000_000)], true),
         // Settings of a byte each may share a word.
         set(&[scene.people.holder, caller], &[U256::from_be_bytes([97; 32])], true),
+        // Two that must not exceed a hundred together.
+        set(&[scene.people.holder, caller], &[small(1), small(98)], true),
         // An account may be passed as a number.
         set(&[caller, scene.people.holder], &[abi::word_of(scene.people.holder)], true),
     ]

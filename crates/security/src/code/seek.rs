@@ -345,7 +345,7 @@ fn ways(
         let branches = way.iter().map(|guard| guard.branch).collect();
         let forced = |branch: &Branch| way.iter().any(|guard| guard.branch == *branch);
         let mark = machine.mark();
-        machine.start_guards(target.at, Rc::clone(ledger));
+        machine.start_guards(Rc::clone(ledger));
         let outcome = FunctionCall { forced: branches, ..call.clone() }.make(machine);
         let guards = machine.end_guards();
         machine.rollback(mark);

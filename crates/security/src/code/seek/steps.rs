@@ -15,7 +15,7 @@ use crate::code::{
 
 /// Maximum number of first steps, of each function one or two; argument sets of the second.
 const FIRST_STEPS_MAX: usize = 8;
-const SETS_OF_SECOND: [usize; 4] = [0, 2, 4, 5];
+const SETS_OF_SECOND: [usize; 5] = [0, 2, 4, 5, 16];
 
 /// A call that by itself does nothing to trades, and another one after it. What gives somebody the ownership comes first, with more arguments.
 pub(in crate::code) fn in_two_steps(machine: &mut Machine<'_>, before: &Baseline<'_>, target: &Target<'_>, found: &mut Exploration) {
