@@ -304,7 +304,7 @@ fn part_of_wider(effect: &FunctionEffect, effects: &[FunctionEffect]) -> bool {
 /// so that it weighs like a blacklist.
 fn is_hidden_stop(effect: &FunctionEffect) -> bool {
     let FunctionCall { caller, arguments, .. } = &effect.call;
-    let open = matches!(&**arguments, "" | "true" | "false") && effect.earlier.is_empty();
+    let open = matches!(&**arguments, "" | "true" | "false");
     effect.power == Power::StopSells && matches!(caller, Caller::Privileged | Caller::Recognized) && !open
 }
 

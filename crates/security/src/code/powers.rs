@@ -138,6 +138,16 @@ pub(super) fn try_functions(machine: &mut Machine<'_>, before: &Baseline<'_>, ta
             let call = |filling| FunctionCall { by_contract, ..FunctionCall::new(function, from, target.at, caller, filling) };
             let calls: Vec<FunctionCall> = sets.into_iter().map(call).collect();
             let (mut last, mut worked) = (None, false);
+            // What does as much without its arguments is a plain switch.
+            if !function.arguments.is_empty() && caller != Caller::Stranger {
+                let bare = Function { selector: function.selector, arguments: Vec::new() };
+                try_call(
+                    machine,
+                    before,
+                    &FunctionCall { by_contract, ..FunctionCall::new(&bare, from, target.at, caller, calls[0].filling.clone()) },
+                    found,
+                );
+            }
             for call in &calls {
                 if last == Some(&call.data) {
                     continue;
