@@ -236,13 +236,13 @@ pub(super) fn answer_schema<Q: Question>(schemas: &mut SchemaGenerator) -> Schem
     if let Some(Value::Object(members)) = schemas.definitions_mut().get_mut(name).and_then(|schema| schema.get_mut("properties")) {
         if Q::DATED == Dated::Always || Q::DATED == Dated::Explained && explains {
             let description = match Q::DATED {
-                Dated::Explained => "With `explain` alone: the time of the answer's newest row. Absent where no row has a time.",
-                _ => "The time of the answer's newest row. Absent where no row has a time.",
+                Dated::Explained => "Only with `explain`: the time of the answer's newest row. Absent if no row has a time.",
+                _ => "The time of the answer's newest row. Absent if no row has a time.",
             };
             members.insert("asOf".into(), json!({ "type": "string", "format": "date-time", "description": description }));
         }
         if explains {
-            let description = "With `explain` and `as_of` alone: the tables whose rows have no time, and so are those of today.";
+            let description = "Only with `explain` and `as_of`: the tables whose rows have no time, so that today's rows are used.";
             members.insert("asOfUnknown".into(), json!({ "type": "array", "items": { "type": "string" }, "description": description }));
         }
     }

@@ -121,7 +121,7 @@ codes! {
     ExternalCall "EXTERNAL_CALL" Code Change Behaviour 0.0 "a transfer asks another contract; information only" "a transfer asks no other contract";
     Impersonates "IMPERSONATES" Code Likeness Behaviour 0.5 "it bears the name or symbol of a far larger token" "no token on its chain with its name or symbol has 20 times its liquidity";
     SimilarToScam "SIMILAR_TO_SCAM" Code Likeness Behaviour 0.7 "its code resembles a known scam more than tokens resemble each other" "no known scam's code is more alike than tokens are";
-    SelfDestruct "SELFDESTRUCT" Code Change Behaviour 0.4 "all its coins can be sent away" "no call sent them away by SELFDESTRUCT";
+    SelfDestruct "SELFDESTRUCT" Code Change Behaviour 0.4 "all its coins can be sent away" "no call sent its coins away by SELFDESTRUCT";
     DelegatecallAny "DELEGATECALL_ANY" Code Change Behaviour 0.4 "the contract runs code of the caller's choice" "no call made it run code of the caller's choice";
     PublicMint "PUBLIC_MINT" Code Change Behaviour 0.3 "a stranger can mint without paying" "no call of a stranger made tokens for nothing";
     BuyBlockable "BUY_BLOCKABLE" Code Sell Power 0.25 "the owner can stop all purchases" "no call of the owner stopped all purchases";
