@@ -233,7 +233,7 @@ impl Exploration {
         }
     }
 
-    /// Keeps the most informative call: one with an effect, else one that succeeded, else one that reverted.
+    /// Keeps the most informative call: one with an effect, else one that succeeded, else one that reverted; of equals one with arguments.
     fn note(&mut self, call: &FunctionCall, after: Option<After>) {
         if self.storage_written || call.data.is_empty() || !call.pay.is_zero() || call.standard() {
             return;
@@ -242,7 +242,7 @@ impl Exploration {
         let known = self.tried.iter_mut().rev().find(|tried| tried.caller == call.caller && tried.selector == call.selector);
         let tried = Tried { caller: call.caller, selector: call.selector, arguments: call.arguments.clone(), after };
         match known {
-            Some(known) if worth(&tried.after) > worth(&known.after) => *known = tried,
+            Some(known) if worth(&tried.after) + usize::from(known.arguments.is_empty()) > worth(&known.after) => *known = tried,
             Some(_) => {}
             None => self.tried.push(tried),
         }
