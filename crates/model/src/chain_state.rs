@@ -32,6 +32,30 @@ pub struct ChainAccount {
     pub code: Arc<[u8]>,
 }
 
+/// Events of one contract by their topics; `None` stands for any.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EventFilter {
+    pub address: Address,
+    /// The contract has none before this block.
+    pub since: u64,
+    pub topics: [Option<Word>; 4],
+}
+
+/// An event as the chain logged it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ChainEvent {
+    pub topics: Vec<Word>,
+    pub data: Vec<u8>,
+}
+
+/// Events as a node gave them, in the order of the chain. No node can prove that there are no others.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ChainEvents {
+    pub events: Vec<ChainEvent>,
+    /// Whether these are all that the node has: one may refuse to search the whole chain.
+    pub whole: bool,
+}
+
 /// What is known of a chain for one token, all at one block. Never changes: what is fetched later is in a new one.
 pub trait ChainState: fmt::Debug + Send + Sync {
     /// `None` before the first fetch.
@@ -40,21 +64,24 @@ pub trait ChainState: fmt::Debug + Send + Sync {
     fn account(&self, address: &Address) -> Option<ChainAccount>;
     /// `None` if it was not fetched.
     fn slot(&self, address: &Address, slot: &Word) -> Option<Word>;
+    /// `None` if they were not asked for.
+    fn events(&self, filter: &EventFilter) -> Option<&ChainEvents>;
     /// Round trips to the node that it took.
     fn requests(&self) -> u32;
     /// Times that something was fetched; several round trips each where a node takes few calls at once.
     fn rounds(&self) -> u32;
 }
 
-/// Accounts and slots that an answer about a token needs and that were not fetched.
+/// Accounts, slots and events that an answer about a token needs and that were not fetched.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct MissingState {
     pub accounts: BTreeSet<Address>,
     pub slots: BTreeSet<(Address, Word)>,
+    pub events: BTreeSet<EventFilter>,
 }
 
 impl MissingState {
     pub fn is_empty(&self) -> bool {
-        self.accounts.is_empty() && self.slots.is_empty()
+        self.accounts.is_empty() && self.slots.is_empty() && self.events.is_empty()
     }
 }

@@ -148,6 +148,12 @@ pub fn executed(report: &CodeReport, log: &mut CheckLog) {
             log.unsure(*code, format!("contracts: {why}"));
         }
     }
+    // The first that is said of a check stands.
+    for (code, place) in report.unwritten.iter().filter(|_| report.conclusive) {
+        let would = if *code == AnomalyCode::TaxRaisable { "tax" } else { "stop" };
+        log.saw(*code, format!("a sale reads {place}: another value there would {would} it, and no call was found that writes it"));
+        log.remark(*code);
+    }
     let functions = report.selectors.len();
     for code in AnomalyCode::of(Part::Code).filter(|code| !READ.contains(code)) {
         let ran = if TRADED.contains(&code) { report.traded } else { report.conclusive };

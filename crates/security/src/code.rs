@@ -44,7 +44,7 @@ use self::{
     market::Trader,
     people::{People, Seed},
     trial::Scene,
-    trials::verdict,
+    trials::verdict::{self, waiting},
 };
 pub use self::{dependence::SaleState, deployment::DeployedBy, trial::Opening};
 use super::{Anomaly, AnomalyCode, Evidence, Execution, PowerHolder, Simulation, Taxes};
@@ -128,8 +128,10 @@ pub struct CodeInput<'a> {
 pub enum UpgradedBy {
     Nobody,
     Person(Address),
-    /// A timelock, a multisig or any other contract that no single account owns.
-    Contract(Address),
+    /// One account, so many seconds after it announced the exchange on the chain.
+    Announced(Address, u64),
+    /// A timelock, a multisig or any other contract that no single account owns; with the delay in seconds that it names.
+    Contract(Address, Option<u64>),
 }
 
 /// Whether the code contains a delegating call.
@@ -182,6 +184,9 @@ pub struct CodeReport {
     pub simulation: Option<Simulation>,
     /// What the trades at other times and under other circumstances got to.
     pub trials: Option<TrialsDone>,
+    /// Over the state of a chain, of checks that looked for calls: a slot that a sale reads, of which another value would stop or tax it, and
+    /// that no call was seen to write.
+    pub unwritten: Vec<(AnomalyCode, String)>,
     /// Executed calls behind each passed check.
     pub proofs: Vec<(AnomalyCode, Vec<Evidence>)>,
 }
@@ -269,6 +274,9 @@ fn unverified(input: &CodeInput<'_>, report: &mut CodeReport) {
     }
 }
 
+/// A shorter notice, in seconds, leaves no time to sell.
+const NOTICE_MIN: u64 = 86_400;
+
 /// Reports a proxy and merges the functions of the contracts behind it. Returns whether the implementation is unknown: then nothing can be
 /// executed and the proxy is the only finding.
 fn proxy(shape: &mut CodeShape, input: &CodeInput<'_>, report: &mut CodeReport) -> bool {
@@ -293,7 +301,17 @@ fn proxy(shape: &mut CodeShape, input: &CodeInput<'_>, report: &mut CodeReport) 
                 (0.0, "it is a proxy, and nobody can exchange the contract behind it any more".to_owned(), PowerHolder::Nobody)
             }
             Some(UpgradedBy::Person(who)) => (1.0, format!("{text} by one account, {who}"), PowerHolder::Account),
-            Some(UpgradedBy::Contract(who)) => (0.4, format!("{text} by a contract, {who}"), PowerHolder::Contract),
+            Some(UpgradedBy::Announced(who, wait)) if *wait >= NOTICE_MIN => {
+                let text = format!("{text} by one account, {who}, {} after it announces that on the chain", waiting(*wait));
+                (0.4, text, PowerHolder::Account)
+            }
+            Some(UpgradedBy::Announced(who, wait)) => {
+                (1.0, format!("{text} by one account, {who}, only {} after it announces that", waiting(*wait)), PowerHolder::Account)
+            }
+            Some(UpgradedBy::Contract(who, delay)) => {
+                let delay = delay.map_or_else(String::new, |delay| format!(", a timelock of {}", waiting(delay)));
+                (0.4, format!("{text} by a contract, {who}{delay}"), PowerHolder::Contract)
+            }
             None => (if input.owner_is_contract { 0.4 } else { 1.0 }, text.to_owned(), holder(input)),
         }
     } else {
@@ -499,6 +517,9 @@ fn try_powers(
         let asked = snapshot::SnapshotInput { functions: &shape.functions, holder, whole: traded.whole, all_slots, input };
         let more = snapshot::beside(machine, deployment, &before, &effects, &asked);
         findings::add_new(&mut report.anomalies, more);
+    }
+    if deployment.deployed_by == DeployedBy::Chain && traded.opening == Opening::Open {
+        report.unwritten = dependence::unwritten(machine, scene, &writers);
     }
     // On a chain the trades with the real pool have shown it; and a sale that nothing opens is not checked, whatever it depends on.
     if deployment.deployed_by == DeployedBy::Chain || matches!(traded.opening, Opening::Blocked | Opening::StorageWrite) {

@@ -219,7 +219,7 @@ impl ChainStates {
         if lacks.is_empty() && before.block.is_some() {
             return Ok(());
         }
-        let wanted = lacks.accounts.len() + lacks.slots.len();
+        let wanted = lacks.accounts.len() + lacks.slots.len() + lacks.events.len();
         if wanted > WANTED_MAX {
             let reason = format!("an answer needs {wanted} accounts and slots at once, and at most {WANTED_MAX} are read");
             return Err(FetchError::Unavailable(reason));

@@ -15,7 +15,7 @@ use std::{
 
 use model::{
     address::Address,
-    chain_state::{ChainState, MissingState},
+    chain_state::{ChainState, EventFilter, MissingState},
     data::Data as _,
     progress::{Cancelled, LoadProgress, Silent},
 };
@@ -65,6 +65,7 @@ fn missing(accounts: u8, slots: u8) -> MissingState {
     MissingState {
         accounts: (1..=accounts).map(address).collect(),
         slots: (1..=slots).map(|nth| (address(nth % 3 + 1), [nth; 32])).collect(),
+        ..MissingState::default()
     }
 }
 
@@ -120,6 +121,29 @@ fn what_an_answer_needs_comes_in_one_batch_whatever_the_node_does_with_it() {
 }
 
 #[test]
+fn events_come_apart_from_the_rest_and_a_node_that_does_not_search_for_them_spoils_nothing() {
+    let topic = |nth: u8| [nth; 32];
+    let filter = EventFilter { address: Address([5; 20]), since: 2, topics: [Some(topic(9)), None, Some(topic(7)), None] };
+    // Blocks that the node searches at once: any number, or few.
+    for (span_max, whole, events) in [(None, true, 1), (Some(50), false, 0)] {
+        let (node, folder) = (FakeNode::start(), folder(TOKENS));
+        node.set().transfers = vec![(3, 5, 1, 2, 77), (4, 6, 1, 2, 78)];
+        node.set().span_max = span_max;
+        let dataset = load(folder.path(), &wire(&node));
+        let state = fetch(&dataset, &MissingState { events: [filter].into(), ..missing(1, 1) }).expect("a state");
+        let known = state.events(&filter).expect("asked for");
+        assert_eq!((known.whole, known.events.len()), (whole, events), "{span_max:?}");
+        if let Some(event) = known.events.first() {
+            assert_eq!((event.topics[0], event.topics.len(), event.data[31]), (topic(9), 3, 77));
+        }
+        assert!(state.account(&Address([1; 20])).is_some());
+        // It is kept as the rest is.
+        let again = load(folder.path(), &wire(&FakeNode::start()));
+        assert_eq!(again.chain_state_of(&TOKEN).expect("a state").1.events(&filter), Some(known), "{span_max:?}");
+    }
+}
+
+#[test]
 fn a_node_that_fails_is_told_of_in_words() {
     for (trouble, says) in [
         (NodeTrouble::Stall, "does not answer within 1 s: raise `timeout_seconds` in [sources.mainnet]"),
@@ -170,13 +194,17 @@ fn a_node_that_must_prove_what_it_says_is_not_believed() {
         const_hex::decode_to_array(format!("{digits:0>64}")).expect("a word")
     };
     let slots = [&proof["storageProof"][0], &proof["storageProof"][1]];
-    let asked = MissingState { accounts: [].into(), slots: slots.iter().map(|slot| (address, word(&slot["key"]))).collect() };
+    let asked = MissingState {
+        accounts: [].into(),
+        slots: slots.iter().map(|slot| (address, word(&slot["key"]))).collect(),
+        ..MissingState::default()
+    };
     node.set().proofs = Some((block.clone(), proof.clone()));
     let state = fetch(&dataset, &asked).expect("proved");
     for slot in slots {
         assert_eq!(state.slot(&address, &word(&slot["key"])), Some(word(&slot["value"])));
     }
-    let reason = fetch(&dataset, &MissingState { accounts: [address].into(), slots: asked.slots.clone() }).expect_err("another code");
+    let reason = fetch(&dataset, &MissingState { accounts: [address].into(), ..asked.clone() }).expect_err("another code");
     assert!(reason.contains(&format!("`{address}`: the code")), "{reason}");
     let mut lie = proof.clone();
     lie["storageProof"][0]["value"] = "0x5".into();

@@ -102,6 +102,7 @@ fn together(keys: Vec<&FetchKey>) -> BTreeMap<Address, MissingState> {
         let of_token = all.entry(*token).or_default();
         of_token.accounts.extend(&missing.accounts);
         of_token.slots.extend(&missing.slots);
+        of_token.events.extend(&missing.events);
     }
     all
 }

@@ -15,7 +15,7 @@ use model::{
 };
 
 /// Maximum number of threads of one question.
-const THREADS_MAX: usize = 4;
+const THREADS_MAX: usize = 32;
 
 /// Runs `work` on each item, several in parallel; the first error ends it.
 pub fn each<T: Send>(items: &mut [T], progress: &Progress, work: impl Fn(&mut T) -> Result<()> + Sync) -> Result<()> {

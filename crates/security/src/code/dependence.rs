@@ -85,6 +85,29 @@ pub(super) fn of_sale(machine: &mut Machine<'_>, scene: &Scene, asked: &Asked<'_
     }
 }
 
+/// The slots that a sale reads, of which another value would stop or tax it, and that no call was seen to write: the check that looks for such
+/// calls, and the place. They may be set once and for all; or who writes them was not found.
+pub(super) fn unwritten(machine: &mut Machine<'_>, scene: &Scene, writers: &SlotWriters) -> Vec<(AnomalyCode, String)> {
+    let Some(trade) = Trade::observe(machine, scene) else { return Vec::new() };
+    let unexplained = |slot: &&(Address, U256)| !trade.ledger.contains(slot) && !trade.writes.contains(slot) && !writers.contains_key(slot);
+    let unexplained: Vec<_> =
+        trade.reads.iter().filter(|(at, _)| *at == trade.token).filter(unexplained).copied().take(SLOTS_MAX).collect();
+    let mut found: Vec<(AnomalyCode, String)> = Vec::new();
+    for slot in unexplained {
+        let entry = trade.trace.mapping_of(slot.1).is_some();
+        let Some(stops) = trade.change(machine, scene, slot) else { continue };
+        let code = match (stops, entry) {
+            (true, false) => AnomalyCode::Pausable,
+            (true, true) => AnomalyCode::Blacklist,
+            (false, _) => AnomalyCode::TaxRaisable,
+        };
+        if found.iter().all(|(known, _)| *known != code) {
+            found.push((code, trade.place(slot)));
+        }
+    }
+    found
+}
+
 /// A purchase and the sale of what was bought, as they went.
 struct Trade {
     legs: [Leg; 3],
@@ -170,7 +193,7 @@ impl Trade {
         for (at, first) in slots.iter().enumerate() {
             for second in &slots[at + 1..] {
                 for (one, other) in values.iter().flat_map(|one| values.iter().map(move |other| (*one, *other))) {
-                    if self.worse_with(machine, scene, &[(*first, one), (*second, other)]) {
+                    if self.worse_with(machine, scene, &[(*first, one), (*second, other)]).is_some() {
                         return Some(*first);
                     }
                 }
@@ -193,7 +216,12 @@ impl Trade {
     }
 
     /// Whether some value of the slot stops the trade or lowers what arrives.
-    fn changes(&self, machine: &mut Machine<'_>, scene: &Scene, (at, slot): (Address, U256)) -> bool {
+    fn changes(&self, machine: &mut Machine<'_>, scene: &Scene, slot: (Address, U256)) -> bool {
+        self.change(machine, scene, slot).is_some()
+    }
+
+    /// Whether some value of the slot stops the trade, rather than lowers what arrives; `None` if none does either.
+    fn change(&self, machine: &mut Machine<'_>, scene: &Scene, (at, slot): (Address, U256)) -> Option<bool> {
         let old = machine.world().slot(at, slot);
         let large = U256::MAX >> 16;
         let values = [U256::ZERO, U256::ONE, large, U256::MAX, U256::from(99)].into_iter();
@@ -201,11 +229,11 @@ impl Trade {
         // Several variables share a word: flips each one that is a flag.
         let flags = (0..32).map(|byte| old ^ (U256::ONE << (8 * byte)));
         let mut values = values.chain(accounts).chain(flags).filter(|value| *value != old);
-        values.any(|value| self.worse_with(machine, scene, &[((at, slot), value)]))
+        values.find_map(|value| self.worse_with(machine, scene, &[((at, slot), value)]))
     }
 
-    /// Whether the trade is worse with these slots.
-    fn worse_with(&self, machine: &mut Machine<'_>, scene: &Scene, slots: &[((Address, U256), U256)]) -> bool {
+    /// Whether the trade fails with these slots, rather than brings less; `None` if it goes as before.
+    fn worse_with(&self, machine: &mut Machine<'_>, scene: &Scene, slots: &[((Address, U256), U256)]) -> Option<bool> {
         let mark = machine.mark();
         for ((at, slot), value) in slots {
             machine.world().set_slot(*at, *slot, *value);
@@ -215,11 +243,13 @@ impl Trade {
         worse
     }
 
-    /// Whether the trade now fails, or less of it arrives.
-    fn worse(&self, machine: &mut Machine<'_>, scene: &Scene) -> bool {
+    /// Whether the trade now fails, rather than less of it arrives; `None` if it goes as before.
+    fn worse(&self, machine: &mut Machine<'_>, scene: &Scene) -> Option<bool> {
         let now = round_trip(machine, scene, &mut |_| {});
+        let any = |test: &dyn Fn(&Leg, &Leg) -> bool| now.iter().zip(&self.legs).any(|(now, was)| test(now, was));
+        let stops = any(&|now, was| was.ok && !now.ok);
         // A trade cut off by the budget shows nothing.
-        machine.stopped.is_none() && now.iter().zip(self.legs).any(|(now, was)| was.ok && !now.ok || was.share - now.share >= SHARE_STEP)
+        (machine.stopped.is_none() && (stops || any(&|now, was| was.share - now.share >= SHARE_STEP))).then_some(stops)
     }
 
     /// Names the first other contract asked, if some answers stop or tax the trade.
@@ -228,7 +258,7 @@ impl Trade {
         let mark = machine.mark();
         let worse = MockAnswer::ALL.into_iter().any(|answer| {
             machine.world().answer = answer;
-            self.worse(machine, scene)
+            self.worse(machine, scene).is_some()
         });
         machine.rollback(mark);
         worse.then(|| format!("it depends on what {outside:#x} answers, whose code is not known"))
@@ -245,12 +275,17 @@ impl Trade {
         Some(self.text(*slot, Some((call.selector, &call.arguments, call.caller)), false))
     }
 
-    fn text(&self, (at, slot): (Address, U256), writer: Option<(Selector, &str, Caller)>, by_constructor: bool) -> String {
+    /// A slot in words.
+    fn place(&self, (at, slot): (Address, U256)) -> String {
         let whose = if at == self.token { String::new() } else { format!(" of {at:#x}") };
-        let place = match self.trace.mapping_of(slot) {
+        match self.trace.mapping_of(slot) {
             Some(base) => format!("an entry of the mapping at slot {}{whose}", short(base)),
             None => format!("slot {}{whose}", short(slot)),
-        };
+        }
+    }
+
+    fn text(&self, slot: (Address, U256), writer: Option<(Selector, &str, Caller)>, by_constructor: bool) -> String {
+        let place = self.place(slot);
         let who = match writer {
             Some((selector, arguments, caller)) => {
                 let who = if caller == Caller::Stranger { "a stranger".to_owned() } else { caller.with_article() };

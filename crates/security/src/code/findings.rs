@@ -388,7 +388,7 @@ fn sentence(code: AnomalyCode, effect: &FunctionEffect) -> String {
         AnomalyCode::Whitelist => format!("{call} exempts one holder from the tax: {change}"),
         AnomalyCode::LimitChangeable => format!("{call} lowers the largest sale: {change}"),
         AnomalyCode::ExternalGate if effect.of_other => {
-            format!("{call} at {:#x}, which every transfer asks, decides it: {change}", effect.call.to)
+            format!("{call} at {:#x}, which every trade asks, decides it: {change}", effect.call.to)
         }
         AnomalyCode::ExternalGate => format!("{call} lets another contract decide whether transfers go through"),
         AnomalyCode::EventLie => format!("{call} logs a Transfer that moves nothing: {before} before and after"),

@@ -5,6 +5,7 @@ mod exchanges;
 mod pools;
 #[cfg(test)]
 mod tests;
+mod upgrade;
 
 use std::{rc::Rc, sync::Arc};
 
@@ -14,7 +15,7 @@ use self::exchanges::PoolPlace;
 pub use self::exchanges::{Exchange, Exchanges, PoolKind, QuoteCoin, Venue};
 pub(super) use self::pools::{LivePool, balance_slot_of, reserves};
 use super::{
-    Budget, CodeInput, CodeReport, ImplementationContract, SaleState, UpgradedBy, abi,
+    Budget, CodeInput, CodeReport, ImplementationContract, SaleState, abi,
     circumstances::Circumstances,
     deployment::{self, AssumedSlots, DeployedBy, Deployment},
     findings,
@@ -44,8 +45,6 @@ use model::{
 const ROUNDS_MAX: u32 = 10;
 /// The same for a contract whose execution takes more work than this.
 const ROUNDS_OF_HEAVY: (u32, u64) = (5, 10_000_000);
-/// Owners of owners that are followed.
-const OWNERS_MAX: usize = 3;
 /// Findings of the trades, not of the owner's powers.
 const SHOWN_BY_TRADES: [AnomalyCode; 8] = [
     AnomalyCode::SellBlocked,
@@ -77,18 +76,23 @@ pub fn inspect(
     cancelled: &dyn Fn() -> bool,
 ) -> Result<CodeReport, MissingState> {
     let token = Address::new(live.token.0);
-    let places = live.exchanges.places(live.chain.as_str(), token);
+    let chain = live.chain.as_str();
+    let mut places = live.exchanges.places(chain, token);
     let Some(head) = live.state.block().filter(|_| live.state.account(&live.token).is_some()) else {
-        return Err(pools::first_need(token, &places));
+        return Err(pools::first_need(token, &places, live.exchanges.openings(chain, token)));
     };
+    let (opened, all_opened) = live.exchanges.opened(chain, token, &*live.state);
+    let known = |place: &PoolPlace<'_>| places.iter().any(|known| known.key == place.key);
+    let opened: Vec<_> = opened.into_iter().filter(|place| !known(place)).collect();
+    places.extend(opened);
     // As for code alone: a panic in the interpreter loses this contract's result only.
     let ran = caught(|| {
         let seed = Seed::new(&head.hash, Some(token));
-        let people = People::new(seed, Some(token), live.exchanges.venue(live.chain.as_str()).as_ref());
+        let people = People::new(seed, Some(token), live.exchanges.venue(chain).as_ref());
         let circumstances = Circumstances::after(&head, seed);
         let world = World::of_chain(Arc::clone(&live.state), people, &circumstances);
         let mut machine = Machine::of_chain(budget, cancelled, (world, circumstances), (live.chain, head));
-        Run { input, live, token, places: &places }.execute(&mut machine)
+        Run { input, live, token, places: &places, all_opened }.execute(&mut machine)
     });
     ran.unwrap_or_else(|| Ok(CodeReport { unfinished: vec!["executing it broke off".into()], ..CodeReport::default() }))
 }
@@ -111,6 +115,8 @@ struct Run<'a> {
     live: &'a LiveInput<'a>,
     token: Address,
     places: &'a [PoolPlace<'a>],
+    /// Whether the node searched the whole chain for pools that were opened with it.
+    all_opened: bool,
 }
 
 impl Run<'_> {
@@ -133,7 +139,7 @@ impl Run<'_> {
         let owner = self.owner(machine, &input);
         let owner_is_contract = owner.now.is_some_and(|owner| is_contract(&machine.world().code(owner)));
         let input = CodeInput { owner_is_contract, ..input };
-        let input = CodeInput { upgraded_by: self.upgraded_by(machine), ..input };
+        let input = CodeInput { upgraded_by: upgrade::upgraded_by(machine, self.token, &shape.functions), ..input };
         let unknown = super::proxy(&mut shape, &input, &mut report);
         report.selectors = shape.functions.iter().map(|function| function.selector).collect();
         if unknown {
@@ -149,27 +155,6 @@ impl Run<'_> {
         let told = input.owner.map(|owner| Address::new(owner.0)).filter(|owner| !owner.is_zero());
         let now = named.map_or(told, |word| Some(abi::address_of(word)).filter(|owner| !owner.is_zero()));
         LiveOwner { now, told }
-    }
-
-    /// Who can exchange the contract behind a proxy: the admin of EIP-1967, or who owns that contract.
-    fn upgraded_by(&self, machine: &mut Machine<'_>) -> Option<UpgradedBy> {
-        let slot = U256::from_str_radix(pools::ADMIN_SLOT, 16).ok()?;
-        let mut admin = abi::address_of(machine.world().slot(self.token, slot));
-        if admin.is_zero() {
-            return None;
-        }
-        let shown = |address: Address| model::address::Address(address.into_array());
-        for _ in 0..OWNERS_MAX {
-            if !is_contract(&machine.world().code(admin)) {
-                return Some(UpgradedBy::Person(shown(admin)));
-            }
-            match machine.ask(admin, abi::OWNER_OF_IT[0], &[]).map(abi::address_of) {
-                Some(owner) if owner.is_zero() => return Some(UpgradedBy::Nobody),
-                Some(owner) if owner != admin => admin = owner,
-                _ => break,
-            }
-        }
-        Some(UpgradedBy::Contract(shown(admin)))
     }
 
     /// Contracts that the token hands its calls to, found by calling it.
@@ -260,7 +245,9 @@ impl Run<'_> {
     fn judge(&self, trials: &Trials, pool: Option<&LivePool>, report: &mut CodeReport) {
         let block = self.live.state.block().map_or(0, |head| head.number);
         let Some(pool) = pool else {
-            report.sale = SaleState::Depends(format!("no pool of it was found at the exchanges known on {}", self.live.chain));
+            let none = format!("no pool of it was found at the exchanges known on {}", self.live.chain);
+            let unsearched = if self.all_opened { "" } else { ", and the node does not search the whole chain for pools with hooks" };
+            report.sale = SaleState::Depends(format!("{none}{unsearched}"));
             return;
         };
         let at = format!("in its pool at {} at block {block}", pool.dex);
@@ -333,7 +320,7 @@ impl Run<'_> {
         report.anomalies.extend(findings::lied(&traded));
         try_powers(machine, input, shape, deployment, scene, &traded, report);
         if !self.complete(machine)? {
-            let MissingState { accounts, slots } = machine.world().missing();
+            let MissingState { accounts, slots, .. } = machine.world().missing();
             let left = format!("{} slots and accounts that calls of the owner read were not fetched", accounts.len() + slots.len());
             report.conclusive = false;
             report.unfinished.push(format!("{left}, so that powers may be missing"));

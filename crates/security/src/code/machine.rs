@@ -34,10 +34,14 @@ type Chain = Context<BlockEnv, TxEnv, CfgEnv, World, Journal<World>, ()>;
 const BLOCK_SECONDS: u64 = 12;
 /// A block of Ethereum and its time, from which the number of another one follows.
 const KNOWN_BLOCK: (u64, u64) = (20_000_000, 1_720_000_000);
+/// Calls in a row that fail with as much gas as there may be, after which none is allowed more than a person's.
+const BURNT_MAX: u32 = 2;
 /// Gas limit of a constructor, which has to store a whole contract.
 const DEPLOY_GAS: u64 = 16_000_000;
 /// Work of one signature recovery (ECRECOVER), which takes some thousand times longer than its gas suggests.
 const RECOVERY_WORK: u64 = 20_000;
+/// Work of reading or writing a slot, beside the step: it has to be looked up, and afterwards compared.
+const SLOT_WORK: u64 = 25;
 /// Gas limit of a call over the state of a chain.
 const CHAIN_GAS: u64 = 12_000_000;
 /// Work of such a call: a sale may make the token sell for itself and pay many.
@@ -121,6 +125,8 @@ pub(super) struct Machine<'a> {
     pub(super) calls: u64,
     pub(super) gas: u64,
     pub(super) work: u64,
+    /// Calls in a row that failed with as much gas as there may be, too.
+    burnt: u32,
     /// Work that was done when something of the chain's state turned out to be missing: then all is executed again.
     missing_since: Option<u64>,
     /// Reason for refusing further execution.
@@ -192,6 +198,7 @@ impl<'a> Machine<'a> {
             calls: 0,
             gas: 0,
             work: 0,
+            burnt: 0,
             missing_since: None,
             stopped: None,
             cut: 0,
@@ -254,12 +261,14 @@ impl<'a> Machine<'a> {
         let pay = self.pay;
         let sender = Sender { origin: self.sent_by.unwrap_or(who), caller, gas: Some(self.circumstances.gas) };
         let outcome = self.run(sender, TxKind::Call(to), data.clone(), true);
-        // Wallets ask how much gas a trade takes, and allow that.
-        if outcome.ok || outcome.gas < self.circumstances.gas / 10 * 9 {
+        // Wallets ask how much gas a trade takes, and allow that; but some contracts burn all that there is.
+        if outcome.ok || outcome.gas < self.circumstances.gas / 10 * 9 || self.burnt >= BURNT_MAX {
             return outcome;
         }
         self.pay = pay;
-        self.run(Sender { gas: None, ..sender }, TxKind::Call(to), data, true)
+        let outcome = self.run(Sender { gas: None, ..sender }, TxKind::Call(to), data, true);
+        self.burnt = if outcome.ok { 0 } else { self.burnt + 1 };
+        outcome
     }
 
     /// Has these branches go the other way, until other ones are given.
@@ -505,6 +514,10 @@ where
                 let turned = if condition.is_zero() { U256::ONE } else { U256::ZERO };
                 let _ = interpreter.stack.push(turned) && interpreter.stack.push(target);
             }
+        }
+        // SLOAD, SSTORE.
+        if matches!(opcode, 0x54 | 0x55) {
+            self.work += SLOT_WORK;
         }
         // Hashing is charged by length.
         if opcode == 0x20 {

@@ -5,7 +5,7 @@ mod v4;
 
 use revm::primitives::{Address, B256, U256, b256, keccak256};
 
-pub(super) use self::v4::PoolKey;
+pub(super) use self::v4::{PoolKey, quoted_v4};
 
 use super::{
     abi::{self, Selector},
@@ -185,10 +185,12 @@ impl<'a, 'm> Trader<'a, 'm> {
             return Deal::refused(reason(&outcome.output));
         }
         let got = self.coins_of(pool, who, in_coins).saturating_sub(had);
-        // A V4 pool refuses a sale of which not all arrives.
-        let arrived = if pool.kind == PoolKind::V4 { Some(amount) } else { self.swapped(pool, &outcome).map(|(arrived, _)| arrived) };
         let of_quote = quoted.map(|quoted| ratio(got, quoted));
-        let tax = arrived.map(|arrived| 1.0 - ratio(arrived, amount));
+        // A V4 pool refuses a sale of which not all arrives, and its hooks may keep of what it gives.
+        let tax = match pool.kind {
+            PoolKind::V4 => of_quote.map(|share| 1.0 - share),
+            _ => self.swapped(pool, &outcome).map(|(arrived, _)| 1.0 - ratio(arrived, amount)),
+        };
         let deal = Deal { ok: true, tax, of_quote, ..Deal::default() };
         if got.is_zero() || of_quote.is_some_and(|share| share < SALE_MIN) {
             return Deal { ok: false, reason: Some("the sale brings next to nothing".to_owned()), ..deal };
@@ -361,10 +363,20 @@ fn coin_swap(coin: &str, buys: bool) -> Selector {
 /// Selectors of `Error(string)` and `Panic(uint256)`.
 const ERROR: Selector = [0x08, 0xC3, 0x79, 0xA0];
 const PANIC: Selector = [0x4E, 0x48, 0x7B, 0x71];
+const WRAPPED: Selector = [0x90, 0xBF, 0xB8, 0x65];
 const REASON_MAX: usize = 120;
+
+/// What hooks refused with, in `WrappedError(address,bytes4,bytes,bytes)` of a V4 exchange.
+fn wrapped(output: &[u8]) -> Option<&[u8]> {
+    let rest = output.strip_prefix(&WRAPPED)?;
+    let number = |at: usize| usize::try_from(U256::from_be_slice(rest.get(at..at.checked_add(32)?)?)).ok();
+    let at = number(64)?;
+    rest.get(at.checked_add(32)?..)?.get(..number(at)?)
+}
 
 /// Why a call reverted, from what it returned. The text is the contract's: signs that could harm a screen are dropped.
 fn reason(output: &[u8]) -> String {
+    let output = wrapped(output).unwrap_or(output);
     let text = match output.split_first_chunk::<4>() {
         Some((&ERROR, rest)) if rest.len() >= 64 => {
             let length = usize::try_from(U256::from_be_slice(&rest[32..64])).unwrap_or(usize::MAX).min(rest.len() - 64);

@@ -1,13 +1,15 @@
 //! Over the state of a chain: the contracts that a transfer asks, who owns them, and whether their owners can stop sales with them; and whether
 //! what a call seemed to do to a trade stands when the trade is made at the real pool.
 
+use std::collections::HashSet;
+
 use revm::primitives::{Address, U256};
 
 use super::{
     CodeReport, abi,
     deployment::{self, AssumedSlots, DeployedBy, Deployment},
-    effects::{Baseline, Caller, FunctionEffect, Power},
-    functions,
+    effects::{Baseline, Caller, FunctionCall, FunctionEffect, Power},
+    functions::{self, Function},
     machine::Machine,
     market::{SaleRoute, Trader},
     powers::{self, Exploration, Target},
@@ -68,11 +70,14 @@ pub(super) fn explore(
         let shown = Evidence { what: format!("ask {address:#x}"), after: Some("no code".into()), ..Evidence::default() };
         report.anomalies.push(Anomaly::new(AnomalyCode::ExternalGate, 1.0, text).evidence(shown).held_by(PowerHolder::Account));
     }
-    for contract in contracts {
+    let hooks = before.scene.pool.as_ref().and_then(|pool| pool.key).map(|key| key.hooks);
+    let hooks = hooks.filter(|hooks| !machine.world().code(*hooks).is_empty());
+    let asked = contracts.into_iter().map(|contract| ("transfer", contract));
+    for (what, contract) in asked.chain(hooks.map(|hooks| ("trade at its pool", hooks))) {
         let owner = abi::OWNER_OF_IT.iter().find_map(|selector| machine.ask(contract, *selector, &[])).map(abi::address_of);
         let owner = owner.filter(|owner| !owner.is_zero());
         let whose = owner.map_or_else(|| "names no owner".to_owned(), |owner| format!("is owned by {}", before.scene.name(owner)));
-        shown.push(Evidence { what: format!("a transfer asks {contract:#x}, which {whose}"), ..Evidence::default() });
+        shown.push(Evidence { what: format!("a {what} asks {contract:#x}, which {whose}"), ..Evidence::default() });
         let code = machine.world().code(contract);
         let shape = functions::shape(&code);
         let mut own = Deployment::new(contract, owner.unwrap_or(deployment.owner), DeployedBy::Chain, None);
@@ -80,12 +85,47 @@ pub(super) fn explore(
         let others = own.privileged.iter().chain(&deployment.privileged).map(|of| (*of, Caller::Privileged));
         let callers = std::iter::once((own.owner, Caller::Owner)).chain(others).collect();
         let target = Target { at: contract, functions: &shape.functions, callers };
-        powers::try_functions(machine, before, &target, found);
-        seek::by_anybody(machine, before, &target, found);
+        if Some(contract) == hooks {
+            by_hooks(machine, before, &target, found);
+        } else {
+            powers::try_functions(machine, before, &target, found);
+            seek::by_anybody(machine, before, &target, found);
+        }
     }
     if let Some(first) = shown.first() {
         let anomaly = Anomaly::new(AnomalyCode::ExternalCall, 1.0, first.what.clone());
         report.anomalies.push(shown.into_iter().fold(anomaly, Anomaly::evidence));
+    }
+}
+
+/// Tries the functions of a pool's hooks. They see no transfer, so that only a sale at the pool shows what a call does.
+fn by_hooks(machine: &mut Machine<'_>, before: &Baseline<'_>, target: &Target<'_>, found: &mut Exploration) {
+    let holder = before.scene.people.holder;
+    let usual = sold(machine, before.scene, holder, None);
+    let mut seen = HashSet::new();
+    for function in target.functions.iter().flat_map(Function::readings) {
+        for (from, caller) in target.callers.iter().copied() {
+            let sets = powers::argument_sets(before.scene, &before.balances, from);
+            let usual_calls = sets.into_iter().map(|filling| FunctionCall::new(&function, from, target.at, caller, filling));
+            let sought = seek::sought(machine, before, target.at, &function, (from, caller), &[]);
+            for call in usual_calls.chain(sought) {
+                if machine.stopped.is_some() || found.effects.iter().any(|known| known.call.selector == call.selector && known.of_other) {
+                    break;
+                }
+                let mark = machine.mark();
+                let outcome = call.make(machine);
+                let written: Vec<_> = outcome.writes.iter().map(|(at, slot)| (*at, *slot, machine.world().slot(*at, *slot))).collect();
+                machine.rollback(mark);
+                if written.is_empty() || !seen.insert(written) {
+                    continue;
+                }
+                let effect = call.effect(Power::StopSells, 1.0, "a sale at the pool goes through", "it fails, or brings less");
+                let effect = FunctionEffect { of_other: true, ..effect };
+                if sold(machine, before.scene, holder, Some(&effect)) < WORSE * usual {
+                    found.effects.push(effect);
+                }
+            }
+        }
     }
 }
 

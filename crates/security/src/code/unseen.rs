@@ -32,8 +32,10 @@ const WARNINGS: &[AnomalyCode] = &[
     AnomalyCode::BuyBlockable,
 ];
 /// Traps that still get past by their code alone.
-const PAST: &[&str] =
-    &["R03", "R21", "R34", "R36", "R42", "S17", "T10", "T13", "T19", "V06", "V12", "V19", "V20", "V21", "X06", "X13", "X16", "Z06", "Z19"];
+const PAST: &[&str] = &[
+    "R03", "R21", "R34", "R36", "R42", "S17", "T10", "T13", "T19", "V06", "V12", "V19", "V20", "V21", "X06", "X13", "X16", "Z06", "Z19",
+    "A10",
+];
 
 fn looked_at(token: &Unseen) -> CodeReport {
     let creation = const_hex::decode(&token.creation).expect("hex");

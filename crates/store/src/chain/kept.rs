@@ -1,4 +1,4 @@
-//! The state of a token as a Parquet file in the dataset's folder: one row for a code, a balance or a slot, each with the block it was read
+//! The state of a token as a Parquet file in the dataset's folder: one row for a code, a balance, a slot or a list of events, each with the block it was read
 //! at. Files are replaced whole, and a file that cannot be read counts as none.
 
 use std::{
@@ -8,15 +8,21 @@ use std::{
 
 use polars::prelude::{Column, DataFrame, DataType, IntoColumn as _, NamedFrom as _, PolarsResult, Series, TimeUnit, TimeZone};
 
-use super::token_state::{TokenState, no_code};
+use serde_json::{Value, json};
+
+use super::{
+    read::event_list,
+    token_state::{TokenState, no_code},
+};
 use crate::{
     parquet_files::{as_parquet, parquet_rows},
     private_files::write_atomic,
 };
 use model::{
     address::Address,
-    chain_state::{BlockHead, ChainAccount, Word},
+    chain_state::{BlockHead, ChainAccount, ChainEvents, EventFilter, Word},
 };
+use wire::node;
 
 /// Maximum size of a file that is read.
 pub(super) const FILE_MAX: u64 = 64 << 20;
@@ -24,6 +30,7 @@ pub(super) const FILE_MAX: u64 = 64 << 20;
 const CODE: &str = "code";
 const BALANCE: &str = "balance";
 const SLOT: &str = "slot";
+const EVENTS: &str = "events";
 
 /// Where the states of a chain's tokens are kept: `live/state/CHAIN` in the dataset's folder.
 #[derive(Debug, Clone)]
@@ -86,7 +93,34 @@ fn rows(state: &TokenState) -> impl Iterator<Item = StateRow<'_>> {
         .accounts
         .iter()
         .flat_map(move |(address, account)| [row(CODE, address, None, &account.code), row(BALANCE, address, None, &account.balance)]);
-    accounts.chain(state.slots.iter().map(move |((address, slot), value)| row(SLOT, address, Some(slot), value)))
+    let slots = state.slots.iter().map(move |((address, slot), value)| row(SLOT, address, Some(slot), value));
+    let events = state.events.iter();
+    let events =
+        events.map(|(filter, events)| StateRow { kind: EVENTS, address: &filter.address, slot: None, value: text_of(filter, events) });
+    accounts.chain(slots).chain(events)
+}
+
+/// Topics of a filter and the events that were found by it, as JSON.
+fn text_of(filter: &EventFilter, ChainEvents { events, whole }: &ChainEvents) -> String {
+    let hex = |bytes: &[u8]| const_hex::encode_prefixed(bytes);
+    let events: Vec<Value> = events
+        .iter()
+        .map(|event| json!({"topics": event.topics.iter().map(|topic| hex(topic)).collect::<Vec<_>>(), "data": hex(&event.data)}))
+        .collect();
+    json!({"since": filter.since, "filter": filter.topics.map(|topic| topic.map(|topic| hex(&topic))), "whole": whole, "events": events})
+        .to_string()
+}
+
+fn of_text(address: Address, text: &str) -> Option<(EventFilter, ChainEvents)> {
+    let mut said: Value = serde_json::from_str(text).ok()?;
+    let topics: Vec<Option<Word>> = said["filter"]
+        .as_array()?
+        .iter()
+        .map(|topic| if topic.is_null() { Some(None) } else { node::word(topic).map(Some) })
+        .collect::<Option<_>>()?;
+    let filter = EventFilter { address, since: said["since"].as_u64()?, topics: topics.try_into().ok()? };
+    let whole = said["whole"].as_bool()?;
+    Some((filter, ChainEvents { whole, ..event_list(&said["events"].take())? }))
 }
 
 fn encoded(token: &Address, state: &TokenState) -> Result<Vec<u8>, String> {
@@ -148,6 +182,10 @@ fn decoded(frame: &DataFrame) -> Option<TokenState> {
             }
             BALANCE => state.accounts.entry(address).or_insert_with(none).balance = word(value)?,
             SLOT => drop(state.slots.insert((address, word(text("slot", row)?)?), word(value)?)),
+            EVENTS => {
+                let (filter, events) = of_text(address, value)?;
+                state.events.insert(filter, events);
+            }
             _ => return None,
         }
     }
@@ -163,6 +201,7 @@ fn word(text: &str) -> Option<Word> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use model::chain_state::ChainEvent;
 
     /// A state of two accounts and two slots at block `number`.
     pub(in crate::chain) fn sample(number: u64) -> TokenState {
@@ -179,6 +218,14 @@ pub(super) mod tests {
             }),
             accounts: [(Address([1; 20]), account(1, &[0x60, 0x80])), (Address([2; 20]), account(0, &[]))].into(),
             slots: [((Address([1; 20]), [5; 32]), [6; 32]), ((Address([1; 20]), [7; 32]), [0; 32])].into(),
+            events: [
+                (
+                    EventFilter { address: Address([1; 20]), since: 7, topics: [Some([8; 32]), None, None, Some([9; 32])] },
+                    ChainEvents { events: vec![ChainEvent { topics: vec![[8; 32], [3; 32]], data: vec![1, 2, 3] }], whole: true },
+                ),
+                (EventFilter { address: Address([2; 20]), since: 0, topics: [None; 4] }, ChainEvents::default()),
+            ]
+            .into(),
             requests: 3,
             rounds: 2,
         }

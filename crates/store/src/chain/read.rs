@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{proved, token_state::TokenState};
 use model::{
     address::Address,
-    chain_state::{BlockHead, ChainAccount, MissingState, Word},
+    chain_state::{BlockHead, ChainAccount, ChainEvent, ChainEvents, EventFilter, MissingState, Word},
 };
 use wire::{
     Fault,
@@ -70,7 +70,9 @@ fn at(
     if NodeBlock::read(&said).is_none_or(|now| now.hash != block.hash) {
         return Ok(None);
     }
+    let events = events(node, number, missing, requests, stopped)?;
     let mut state = TokenState { block: Some(block), requests: *requests, rounds: before.rounds + 1, ..before.clone() };
+    state.events.extend(events);
     if verifies {
         proved::add(&mut state, missing, answers, (&said, &block.hash))?;
         return Ok(Some(state));
@@ -86,6 +88,45 @@ fn at(
         state.slots.insert(*slot, value);
     }
     Ok(Some(state))
+}
+
+/// Maximum number of events that are kept of a filter.
+const EVENTS_MAX: usize = 1_000;
+
+/// The events, apart from the rest: a node that refuses to search the whole chain must not spoil the batch.
+fn events(
+    node: &ChainNode,
+    block: u64,
+    missing: &MissingState,
+    requests: &mut u32,
+    stopped: &dyn Fn() -> bool,
+) -> Result<Vec<(EventFilter, ChainEvents)>, Fault> {
+    if missing.events.is_empty() {
+        return Ok(Vec::new());
+    }
+    let calls = missing.events.iter().map(|filter| NodeCall::logs(&[filter.address.0], &filter.topics, filter.since, block)).collect();
+    let answers = match node.ask(calls, stopped) {
+        Ok(NodeAnswers { answers, trips }) => {
+            *requests += trips;
+            answers
+        }
+        Err(Fault::Stopped) => return Err(Fault::Stopped),
+        Err(_) => Vec::new(),
+    };
+    let mut answers = answers.into_iter();
+    let read = |filter: &EventFilter| (*filter, answers.next().and_then(Result::ok).and_then(|said| event_list(&said)).unwrap_or_default());
+    Ok(missing.events.iter().map(read).collect())
+}
+
+/// The events in an answer; `None` if it is no list of them.
+pub(super) fn event_list(said: &Value) -> Option<ChainEvents> {
+    let list = said.as_array()?;
+    let event = |log: &Value| {
+        let topics = log.get("topics")?.as_array()?.iter().map(node::word).collect::<Option<_>>()?;
+        Some(ChainEvent { topics, data: node::bytes(log.get("data")?)? })
+    };
+    let events = list.iter().take(EVENTS_MAX).map(event).collect::<Option<_>>()?;
+    Some(ChainEvents { events, whole: list.len() <= EVENTS_MAX })
 }
 
 fn plain_calls(missing: &MissingState, block: u64) -> Vec<NodeCall> {

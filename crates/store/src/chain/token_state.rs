@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use model::{
     address::Address,
-    chain_state::{BlockHead, ChainAccount, ChainState, MissingState, Word},
+    chain_state::{BlockHead, ChainAccount, ChainEvents, ChainState, EventFilter, MissingState, Word},
 };
 
 /// Bytes charged for an account or a slot besides its code.
@@ -16,6 +16,7 @@ pub(super) struct TokenState {
     pub(super) block: Option<BlockHead>,
     pub(super) accounts: BTreeMap<Address, ChainAccount>,
     pub(super) slots: BTreeMap<(Address, Word), Word>,
+    pub(super) events: BTreeMap<EventFilter, ChainEvents>,
     pub(super) requests: u32,
     /// Times that something was fetched; several requests each where the node takes few calls at once.
     pub(super) rounds: u32,
@@ -25,14 +26,16 @@ impl TokenState {
     /// Approximate memory, in bytes.
     pub(super) fn bytes(&self) -> u64 {
         let codes: u64 = self.accounts.values().map(|account| account.code.len() as u64).sum();
-        codes + ENTRY * (self.accounts.len() + self.slots.len()) as u64
+        let events: usize = self.events.values().map(|events| 1 + events.events.len()).sum();
+        codes + ENTRY * (self.accounts.len() + self.slots.len() + events) as u64
     }
 
-    /// Those of these accounts and slots that were not read.
+    /// Those of these that were not read.
     pub(super) fn lacks(&self, missing: &MissingState) -> MissingState {
         MissingState {
             accounts: missing.accounts.iter().filter(|address| !self.accounts.contains_key(*address)).copied().collect(),
             slots: missing.slots.iter().filter(|slot| !self.slots.contains_key(*slot)).copied().collect(),
+            events: missing.events.iter().filter(|filter| !self.events.contains_key(*filter)).copied().collect(),
         }
     }
 
@@ -41,6 +44,7 @@ impl TokenState {
         MissingState {
             accounts: self.accounts.keys().chain(&missing.accounts).copied().collect(),
             slots: self.slots.keys().chain(&missing.slots).copied().collect(),
+            events: self.events.keys().chain(&missing.events).copied().collect(),
         }
     }
 }
@@ -56,6 +60,10 @@ impl ChainState for TokenState {
 
     fn slot(&self, address: &Address, slot: &Word) -> Option<Word> {
         self.slots.get(&(*address, *slot)).copied()
+    }
+
+    fn events(&self, filter: &EventFilter) -> Option<&ChainEvents> {
+        self.events.get(filter)
     }
 
     fn requests(&self) -> u32 {

@@ -70,10 +70,11 @@ impl NodeCall {
         Self { method: ReadMethod::GetProof, params: vec![hex(address), Value::Array(slots), quantity(block)] }
     }
 
-    /// Events of these contracts with this signature, from one block to another, both included.
-    pub fn logs(addresses: &[[u8; 20]], event: &[u8; 32], from: u64, to: u64) -> Self {
+    /// Events of these contracts with these topics (`None`: any), from one block to another, both included.
+    pub fn logs(addresses: &[[u8; 20]], topics: &[Option<[u8; 32]>], from: u64, to: u64) -> Self {
         let addresses: Vec<Value> = addresses.iter().map(|address| hex(address)).collect();
-        let filter = json!({"address": addresses, "topics": [hex(event)], "fromBlock": quantity(from), "toBlock": quantity(to)});
+        let topics: Vec<Value> = topics.iter().map(|topic| topic.map_or(Value::Null, |topic| hex(&topic))).collect();
+        let filter = json!({"address": addresses, "topics": topics, "fromBlock": quantity(from), "toBlock": quantity(to)});
         Self { method: ReadMethod::GetLogs, params: vec![filter] }
     }
 

@@ -1,10 +1,18 @@
 //! The exchanges of each chain, as the table of exchanges has them, and the addresses at which a token's pools stand. Which of them is traded
 //! with is decided in `pools`.
 
-use revm::primitives::{Address, B256, keccak256};
+use revm::primitives::{Address, B256, b256, keccak256};
 use serde::Deserialize;
 
-use crate::code::market::PoolKey;
+use crate::code::{abi, market::PoolKey};
+use model::chain_state::{ChainState, EventFilter};
+
+/// Topic of `Initialize(bytes32,address,address,uint24,int24,address,uint160,int24)`, which a V4 exchange logs of each pool.
+const INITIALIZE: B256 = b256!("dd466e674ea557f56295e2d0218a125ea4b4f0f6f3307b95f85e6110838d6438");
+/// Of so many that were opened first, and of so many opened last, the depth is looked at.
+const OPENED_MAX: usize = 12;
+/// Instead of a fee: the hooks name it with each trade (<https://docs.uniswap.org/contracts/v4/concepts/dynamic-fees>).
+const DYNAMIC_FEE: u32 = 0x80_0000;
 
 /// The table of exchanges: one row per exchange and per coin that tokens are traded against.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -63,6 +71,9 @@ pub struct Exchange {
     /// V4: the spacing of ticks of each tier.
     #[serde(default)]
     pub tick_spacings: Vec<u32>,
+    /// V4: the block that its contract was created in, before which it has no pools.
+    #[serde(default)]
+    pub since_block: u64,
     /// V4: the contract by which routers take a seller's tokens.
     #[serde(default)]
     pub permit: Option<Address>,
@@ -105,7 +116,13 @@ impl PoolPlace<'_> {
 
     /// The coin that is paid: the chain's own, where a pool takes that.
     pub(super) fn coin(&self) -> Address {
-        if self.key.is_some() && self.quote.native { Address::ZERO } else { self.quote.address }
+        let [first, second] = self.key.map_or([self.token, self.quote.address], |key| key.coins);
+        if first == self.token { second } else { first }
+    }
+
+    /// Whether what is paid is the chain's own coin, as it is or wrapped by the router.
+    pub(super) fn is_native(&self) -> bool {
+        self.quote.native && self.key.is_none_or(|_| self.coin().is_zero())
     }
 }
 
@@ -137,7 +154,42 @@ impl Exchanges {
         places.iter().map(|place| model::address::Address(place.address.into_array())).collect()
     }
 
-    /// Every place at which a pool of the token may stand.
+    /// Where the V4 exchanges of a chain log the pools that are opened with the token as the first, and as the second, of two coins.
+    pub(super) fn openings(&self, chain: &str, token: Address) -> Vec<EventFilter> {
+        let v4 = self.exchanges.iter().filter(|exchange| exchange.chain == chain && exchange.kind == PoolKind::V4);
+        let token = Some(abi::word_of(token).to_be_bytes());
+        let topics = [[Some(INITIALIZE.0), None, token, None], [Some(INITIALIZE.0), None, None, token]];
+        let filter = |exchange: &Exchange, topics| {
+            let address = model::address::Address(exchange.factory.into_array());
+            EventFilter { address, since: exchange.since_block, topics }
+        };
+        v4.flat_map(|exchange| topics.map(|topics| filter(exchange, topics))).collect()
+    }
+
+    /// The pools that a V4 exchange logged: with hooks, with another spacing of ticks, or against a wrapped coin. Each has the key of which its
+    /// id is the hash, so that no node can make one up; and whether the node searched the whole chain for them.
+    pub(super) fn opened(&self, chain: &str, token: Address, state: &dyn ChainState) -> (Vec<PoolPlace<'_>>, bool) {
+        let (mut found, mut whole) = (Vec::new(), true);
+        for filter in self.openings(chain, token) {
+            let Some(logged) = state.events(&filter) else { continue };
+            whole &= logged.whole;
+            let exchange = self.exchanges.iter().find(|exchange| exchange.chain == chain && exchange.factory.0 == filter.address.0);
+            let keys: Vec<PoolKey> = logged.events.iter().filter_map(PoolKey::of_event).collect();
+            // Anybody may open more of them: the first and the newest are looked at.
+            let newest = keys.len().saturating_sub(OPENED_MAX).max(OPENED_MAX);
+            for key in keys.iter().take(OPENED_MAX).chain(keys.iter().skip(newest)) {
+                let coin = if key.coins[0] == token { key.coins[1] } else { key.coins[0] };
+                let is_quote =
+                    |quote: &&QuoteCoin| quote.chain == chain && (quote.address == coin || quote.native && coin.is_zero()) && coin != token;
+                let Some((exchange, quote)) = exchange.zip(self.quotes.iter().find(is_quote)) else { continue };
+                let fee = if key.fee == DYNAMIC_FEE { 0 } else { key.fee };
+                found.push(PoolPlace { address: exchange.factory, exchange, quote, fee, token, key: Some(*key) });
+            }
+        }
+        (found, whole)
+    }
+
+    /// Every place at which a pool of the token may stand, by the table alone.
     pub(super) fn places(&self, chain: &str, token: Address) -> Vec<PoolPlace<'_>> {
         let quotes = || self.quotes.iter().filter(|quote| quote.chain == chain && quote.address != token);
         let exchanges = self.exchanges.iter().filter(|exchange| exchange.chain == chain);

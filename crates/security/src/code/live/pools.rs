@@ -7,13 +7,13 @@ use super::{
     super::{
         abi::{self, Selector},
         machine::Machine,
-        market::PoolKey,
+        market::{PoolKey, quoted_v4},
     },
     exchanges::{PoolKind, PoolPlace},
 };
 use model::{
     address::Address as ModelAddress,
-    chain_state::{MissingState, Word},
+    chain_state::{EventFilter, MissingState, Word},
 };
 
 /// `getReserves()`.
@@ -77,8 +77,8 @@ fn of_model(address: Address) -> ModelAddress {
 }
 
 /// What every run needs, so that the first round trip brings it.
-pub(super) fn first_need(token: Address, places: &[PoolPlace<'_>]) -> MissingState {
-    let mut need = MissingState::default();
+pub(super) fn first_need(token: Address, places: &[PoolPlace<'_>], events: Vec<EventFilter>) -> MissingState {
+    let mut need = MissingState { events: events.into_iter().collect(), ..MissingState::default() };
     need.accounts.insert(of_model(token));
     let mut slot = |address: Address, slot: U256| _ = need.slots.insert((of_model(address), word(slot)));
     for number in 0..FIRST_SLOTS {
@@ -125,21 +125,16 @@ fn state_slot(key: &PoolKey) -> U256 {
 
 /// The pool at which a sale of 1,000 USD loses least, by fee and by its effect on the price; `None` if the token has none.
 pub(super) fn deepest(machine: &mut Machine<'_>, places: &[PoolPlace<'_>]) -> Option<LivePool> {
-    let mut best: Option<(f64, LivePool)> = None;
+    let mut found = Vec::new();
     for place in places {
         if machine.world().code(place.address).is_empty() {
             continue;
         }
         let base = U256::from(place.quote.balance_slot);
         let near = near(machine, place);
-        let depth = match place.key {
-            Some(_) => near,
-            None => machine.world().slot(place.quote.address, balance_slot_of(place.address, base)),
-        };
-        let worth = f64::from(near) / 10_f64.powi(place.quote.decimals.into()) * place.quote.worth;
-        // Of what is sold, a part of its share of the reserve is lost.
-        let loss = f64::from(place.fee) / 1e6 + SALE_USD / (worth + SALE_USD);
-        if depth.is_zero() || near.is_zero() || best.as_ref().is_some_and(|(known, _)| *known <= loss) {
+        let held = place.key.is_none().then(|| machine.world().slot(place.quote.address, balance_slot_of(place.address, base)));
+        let depth = held.unwrap_or(near[0]);
+        if depth.is_zero() || near.contains(&U256::ZERO) {
             continue;
         }
         let traded = has_traded(machine, place);
@@ -151,7 +146,7 @@ pub(super) fn deepest(machine: &mut Machine<'_>, places: &[PoolPlace<'_>]) -> Op
             factory: place.exchange.factory,
             deadline: place.exchange.deadline,
             quote: place.coin(),
-            native: place.quote.native,
+            native: place.is_native(),
             coin_word: place.exchange.coin_word.clone(),
             balance_slot: base,
             fee: place.fee,
@@ -160,18 +155,44 @@ pub(super) fn deepest(machine: &mut Machine<'_>, places: &[PoolPlace<'_>]) -> Op
             permit: place.exchange.permit,
             traded,
         };
-        best = Some((loss, pool));
+        found.push((place, near, pool));
+    }
+    // What is the only one need not be compared.
+    let is_only = found.len() == 1;
+    let mut best: Option<(f64, LivePool)> = None;
+    for (place, near, pool) in found {
+        let loss = if is_only { 0.0 } else { loss(machine, place, near, &pool) };
+        if best.as_ref().is_none_or(|(known, _)| loss < *known) {
+            best = Some((loss, pool));
+        }
     }
     best.map(|(_, pool)| pool)
 }
 
-/// The quote coins that the price moves against: in a pool of concentrated liquidity, those that the same liquidity would be over all prices
-/// (<https://uniswap.org/whitepaper-v3.pdf>, 2.2: L·√P of the second coin, L/√P of the first).
-fn near(machine: &mut Machine<'_>, place: &PoolPlace<'_>) -> U256 {
+/// What a sale of 1,000 USD loses at a pool, as a share. `near`: coins and tokens that the price moves against.
+fn loss(machine: &mut Machine<'_>, place: &PoolPlace<'_>, [coins, tokens]: [U256; 2], pool: &LivePool) -> f64 {
+    let usd = |coins: U256| f64::from(coins) / 10_f64.powi(place.quote.decimals.into()) * place.quote.worth;
+    let worth = usd(coins);
+    // Next to the price there may be much more liquidity than a little farther off: at most all that is there can be got, and one contract of
+    // many pools is asked.
+    let brings = if place.key.is_some() {
+        let amount = U256::saturating_from(f64::from(tokens) / worth * SALE_USD);
+        usd(quoted_v4(machine, pool, place.token, amount))
+    } else {
+        (SALE_USD * worth / (worth + SALE_USD)).min(usd(pool.depth)) * (1.0 - f64::from(place.fee) / 1e6)
+    };
+    1.0 - brings / SALE_USD
+}
+
+/// The quote coins and the tokens that the price moves against: in a pool of concentrated liquidity, those that the same liquidity would be over
+/// all prices (<https://uniswap.org/whitepaper-v3.pdf>, 2.2: L·√P of the second coin, L/√P of the first).
+fn near(machine: &mut Machine<'_>, place: &PoolPlace<'_>) -> [U256; 2] {
     let first_slot = match (&place.key, place.exchange.kind) {
         (Some(key), _) => state_slot(key),
         (None, PoolKind::V2) => {
-            return machine.world().slot(place.quote.address, balance_slot_of(place.address, U256::from(place.quote.balance_slot)));
+            let coins = machine.world().slot(place.quote.address, balance_slot_of(place.address, U256::from(place.quote.balance_slot)));
+            // Its tokens are not needed: the pool's formula is known.
+            return [coins, U256::ONE];
         }
         (None, _) => U256::ZERO,
     };
@@ -179,8 +200,9 @@ fn near(machine: &mut Machine<'_>, place: &PoolPlace<'_>) -> U256 {
     let price = machine.world().slot(place.address, first_slot) & (U256::MAX >> 96);
     let liquidity = machine.world().slot(place.address, first_slot + U256::from(liquidity_at)) & (U256::MAX >> 128);
     let root = f64::from(price) / 2_f64.powi(96);
-    let coins = if place.is_first() { f64::from(liquidity) / root } else { f64::from(liquidity) * root };
-    if coins.is_finite() { U256::saturating_from(coins) } else { U256::ZERO }
+    let [first, second] = [f64::from(liquidity) / root, f64::from(liquidity) * root]
+        .map(|coins| if coins.is_finite() { U256::saturating_from(coins) } else { U256::ZERO });
+    if place.is_first() { [first, second] } else { [second, first] }
 }
 
 /// Whether fees have come in. In a V2 pool the product of the reserves then exceeds the square of the supply, which is that product's root

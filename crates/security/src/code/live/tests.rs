@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 use serde::Deserialize;
 
 use super::*;
-use crate::{AnomalyCode, changes::Scan, code::SaleState};
+use crate::{AnomalyCode, changes::Scan, check_log::CheckLog, code::SaleState};
 use model::{
     address::Address as ModelAddress,
-    chain_state::{BlockHead, ChainAccount, Word},
+    chain_state::{BlockHead, ChainAccount, ChainEvent, ChainEvents, EventFilter, Word},
 };
 
 const EXCHANGES: &str = include_str!("../../../../query/exchanges.toml");
@@ -29,6 +29,9 @@ struct Recording {
     /// Balance, and index of the code.
     accounts: BTreeMap<String, (String, usize)>,
     slots: BTreeMap<String, BTreeMap<String, String>>,
+    /// Contract, topics and data of each event.
+    #[serde(default)]
+    events: Vec<(String, Vec<String>, String)>,
 }
 
 /// A recorded state that knows what it was asked for: everything, or only what was fetched.
@@ -37,6 +40,7 @@ struct RecordedState {
     head: BlockHead,
     accounts: HashMap<ModelAddress, ChainAccount>,
     slots: HashMap<(ModelAddress, Word), Word>,
+    events: HashMap<EventFilter, ChainEvents>,
     fetched: Option<MissingState>,
     requests: u32,
 }
@@ -56,6 +60,10 @@ impl ChainState for RecordedState {
         let key = (*address, *slot);
         let known = self.fetched.as_ref().is_none_or(|fetched| fetched.slots.contains(&key));
         known.then(|| self.slots.get(&key).copied().unwrap_or_default())
+    }
+
+    fn events(&self, filter: &EventFilter) -> Option<&ChainEvents> {
+        self.events.get(filter)
     }
 
     fn requests(&self) -> u32 {
@@ -83,14 +91,26 @@ fn recorded(name: &str, sparse: bool) -> (ModelAddress, RecordedState) {
         let address = ModelAddress(hex(address));
         slots.iter().map(move |(slot, value)| ((address, hex(slot)), hex(value)))
     });
+    let token = hex(&one.token);
+    let logged = |filter: EventFilter| {
+        let meant = |topics: &[Word]| filter.topics.iter().zip(topics).all(|(wanted, topic)| wanted.is_none_or(|wanted| wanted == *topic));
+        let of_it = one.events.iter().filter(|(address, ..)| filter.address.0 == hex(address));
+        let events = of_it.map(|(_, topics, data)| ChainEvent {
+            topics: topics.iter().map(|topic| hex(topic)).collect(),
+            data: const_hex::decode(data).expect("hex"),
+        });
+        (filter, ChainEvents { events: events.filter(|event| meant(&event.topics)).collect(), whole: true })
+    };
+    let exchanges: Exchanges = toml::from_str(EXCHANGES).expect("exchanges");
     let state = RecordedState {
         head: BlockHead { number: one.block, timestamp: one.timestamp, hash: [0; 32], ..BlockHead::default() },
         accounts: one.accounts.iter().map(account).collect(),
         slots: slots.collect(),
+        events: exchanges.openings("eth", Address::new(token)).into_iter().map(logged).collect(),
         fetched: sparse.then(MissingState::default),
         requests: u32::from(!sparse),
     };
-    (ModelAddress(hex(&one.token)), state)
+    (ModelAddress(token), state)
 }
 
 fn inspected(token: ModelAddress, state: Arc<RecordedState>) -> Result<CodeReport, MissingState> {
@@ -131,6 +151,63 @@ fn a_token_is_judged_by_trades_with_its_real_pool() {
         assert_eq!(report.sale, SaleState::Stands, "{name}");
         assert!(report.unfinished.is_empty() && report.conclusive, "{name}: {:?}", report.unfinished);
     }
+}
+
+#[test]
+fn the_hooks_of_a_pool_are_executed_and_their_owner_is_tried() {
+    use AnomalyCode::{BuyTax, ExternalCall, ExternalGate, SellBlocked, SellTax};
+    // Recorded from a local node with the real exchange's code: whether a sale goes through, its tax, and the codes found.
+    let cases: [(&str, bool, Option<f64>, &[AnomalyCode]); 4] = [
+        ("hooks that refuse", false, None, &[SellBlocked]),
+        ("hooks that keep", true, Some(0.95), &[SellTax]),
+        ("hooks with a switch", true, Some(0.0), &[ExternalGate]),
+        ("hooks with a fee", true, Some(0.01), &[SellTax, BuyTax]),
+    ];
+    for (name, sells, tax, codes) in cases {
+        let (token, state) = recorded(name, false);
+        let report = inspected(token, Arc::new(state)).expect("a whole state");
+        let sell = report.simulation.as_ref().and_then(|simulation| simulation.trades.sell.as_ref()).expect("a sale");
+        assert_eq!((sell.ok, sell.tax.map(|tax| (tax * 1e4).round() / 1e4)), (sells, tax), "{name}: {sell:?}");
+        let found: Vec<AnomalyCode> = report.anomalies.iter().map(|anomaly| anomaly.code).filter(|code| *code != ExternalCall).collect();
+        assert_eq!(found, codes, "{name}: {:?}", report.anomalies);
+        assert!(report.conclusive, "{name}: {:?}", report.unfinished);
+        assert_eq!(sell.reason.as_deref(), (!sells).then_some("execution reverted: no"), "{name}");
+    }
+}
+
+#[test]
+fn a_pool_whose_logged_id_is_not_the_hash_of_its_key_is_none() {
+    let (token, mut state) = recorded("hooks that refuse", false);
+    for event in state.events.values_mut().flat_map(|events| &mut events.events) {
+        // Another fee.
+        event.data[31] ^= 1;
+    }
+    let report = inspected(token, Arc::new(state)).expect("a whole state");
+    assert!(matches!(&report.sale, SaleState::Depends(why) if why.starts_with("no pool of it")), "{:?}", report.sale);
+}
+
+#[test]
+fn what_nobody_was_seen_to_write_is_no_reassurance() {
+    let (token, state) = recorded("blacklist", false);
+    let report = inspected(token, Arc::new(state)).expect("a whole state");
+    let list = report.anomalies.iter().find(|anomaly| anomaly.code == AnomalyCode::Blacklist).expect("a list");
+    let selector: [u8; 4] = hex(list.evidence[0].selector.as_deref().expect("a function"));
+    assert_eq!(report.unwritten, [], "its writer is known");
+    // The same contract, whose function for it is never reached: the jump that leads there stores into memory instead.
+    let (token, mut state) = recorded("blacklist", false);
+    let own = state.accounts.get_mut(&token).expect("the token");
+    let mut code = own.code.to_vec();
+    let at = code.windows(5).position(|bytes| bytes[0] == 0x63 && bytes[1..] == selector).expect("the dispatcher");
+    let jump = at + code[at..].iter().position(|byte| *byte == 0x57).expect("a jump");
+    code[jump] = 0x52;
+    own.code = code.into();
+    let report = inspected(token, Arc::new(state)).expect("a whole state");
+    assert!(report.anomalies.iter().all(|anomaly| anomaly.code != AnomalyCode::Blacklist), "{:?}", report.anomalies);
+    let codes: Vec<AnomalyCode> = report.unwritten.iter().map(|(code, _)| *code).collect();
+    assert_eq!(codes, [AnomalyCode::Blacklist], "{:?}", report.unwritten);
+    let mut log = CheckLog::default();
+    crate::checks::executed(&report, &mut log);
+    assert!(log.is_remarkable(AnomalyCode::Blacklist) && log.gap(AnomalyCode::Blacklist).is_none());
 }
 
 #[test]
@@ -207,4 +284,42 @@ fn an_address_without_code_is_said_to_have_none() {
     let report = inspected(ModelAddress([7; 20]), Arc::new(state)).expect("a whole state");
     assert_eq!(report.unfinished, ["there is no contract at this address on eth"]);
     assert!(report.simulation.is_none() && !report.traded);
+}
+
+/// Where the code of a token stands that hands all its calls there.
+const BEHIND: [u8; 20] = [0xBE; 20];
+
+/// Code that does something first, again and again as long as there is much gas, and then hands the call on.
+fn bomb(does: &[u8]) -> Vec<u8> {
+    // JUMPDEST … GAS > 90,000 JUMPI
+    let mut code = [&[0x5B], does, &[0x62, 0x01, 0x5F, 0x90, 0x5A, 0x11, 0x5F, 0x57]].concat();
+    if does.is_empty() {
+        code.clear();
+    }
+    code.extend([0x36, 0x5F, 0x5F, 0x37, 0x5F, 0x5F, 0x36, 0x5F, 0x73]); // CALLDATACOPY; PUSH20
+    code.extend(BEHIND);
+    code.extend([0x5A, 0xF4, 0x3D, 0x5F, 0x5F, 0x3E, 0x60]); // DELEGATECALL; RETURNDATACOPY; PUSH1
+    let end = code.len() + 5;
+    code.extend([end as u8, 0x57, 0x3D, 0x5F, 0xFD, 0x5B, 0x3D, 0x5F, 0xF3]); // JUMPI REVERT JUMPDEST RETURN
+    code
+}
+
+#[test]
+fn a_contract_made_to_take_long_is_given_up_soon() {
+    // What it does again and again: nothing, hashing 2 KiB, a recovery, a read of another slot.
+    let recover: &[u8] = &[0x60, 0x20, 0x5F, 0x60, 0x80, 0x5F, 0x60, 0x01, 0x61, 0x0B, 0xB8, 0xFA, 0x50];
+    let deeds: [(&[u8], bool); 5] =
+        [(&[], true), (&[0x5B], false), (&[0x61, 0x08, 0x00, 0x5F, 0x20, 0x50], false), (recover, false), (&[0x5A, 0x54, 0x50], false)];
+    for (does, finished) in deeds {
+        let (token, mut state) = recorded("honest", false);
+        let own = state.accounts.get_mut(&token).expect("the token");
+        let behind = std::mem::replace(&mut own.code, bomb(does).into());
+        state.accounts.insert(ModelAddress(BEHIND), ChainAccount { balance: [0; 32], code: behind });
+        let report = inspected(token, Arc::new(state)).expect("a whole state");
+        assert_eq!(report.unfinished.is_empty(), finished, "{does:02x?}: {:?}", report.unfinished);
+        assert_eq!(report.traded, finished, "{does:02x?}");
+        // The budget is work, not time: a call that goes beyond it is the last.
+        let most = Budget::default().work / 10 * 11;
+        assert!(report.work <= most, "{does:02x?}: {}", report.work);
+    }
 }

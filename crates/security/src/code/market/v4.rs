@@ -1,14 +1,15 @@
 //! Trades at a pool of a V4 exchange, whose one contract holds all pools. A small router of our own asks it as any router does: it has the pool
 //! swap, pays, and takes what is owed (<https://docs.uniswap.org/contracts/v4/concepts/v4-vs-v3>).
 
-use revm::primitives::{Address, B256, U256, keccak256};
+use revm::primitives::{Address, B256, U256, b256, keccak256};
 
-use super::Trader;
+use super::{MILLION, Trader};
 use crate::code::{
     abi::{self, Selector},
     live::LivePool,
-    machine::EvmOutcome,
+    machine::{EvmOutcome, Machine},
 };
+use model::chain_state::ChainEvent;
 
 /// `unlock(bytes)`, and the call back to who unlocks: `unlockCallback(bytes)`.
 const UNLOCK: Selector = [0x48, 0xC8, 0x94, 0x91];
@@ -22,6 +23,10 @@ const TAKE: Selector = [0x0B, 0x0D, 0x9C, 0x09];
 /// `approve(address,address,uint160,uint48)` and `transferFrom(address,address,uint160,address)` of Permit2.
 const PERMIT: Selector = [0x87, 0x51, 0x7C, 0x45];
 const PERMITTED: Selector = [0x36, 0xC7, 0x85, 0x16];
+/// `beforeSwap(address,(address,address,uint24,int24,address),(bool,int256,uint160),bytes)` of hooks.
+const BEFORE_SWAP: Selector = [0x57, 0x5E, 0x24, 0xB4];
+/// Topic of `Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)`.
+const SWAPPED: B256 = b256!("40e9cecb9f5f1f1c5b9c97dec2917b7ee92e57ba5563708daca94dd84ad7112f");
 /// The prices at which a swap stops: the lowest and the highest there are, less one.
 const PRICE_MIN: U256 = U256::from_limbs([4_295_128_740, 0, 0, 0]);
 const PRICE_MAX: &str = "1461446703485210103287273052203988822378723970341";
@@ -42,6 +47,16 @@ impl PoolKey {
     fn words(&self) -> [U256; 5] {
         let [first, second] = self.coins.map(abi::word_of);
         [first, second, U256::from(self.fee), U256::from(self.tick_spacing), abi::word_of(self.hooks)]
+    }
+
+    /// The key in the log of a pool's opening; `None` where the logged id is not its hash.
+    pub(in crate::code) fn of_event(event: &ChainEvent) -> Option<Self> {
+        let [_, id, first, second] = event.topics[..] else { return None };
+        let word = |at: usize| event.data.get(32 * at..32 * (at + 1)).map(U256::from_be_slice);
+        let coins = [first, second].map(|word| abi::address_of(U256::from_be_bytes(word)));
+        let (fee, tick_spacing) = (word(0)?.try_into().ok()?, word(1)?.try_into().ok()?);
+        let key = Self { coins, fee, tick_spacing, hooks: abi::address_of(word(2)?) };
+        (key.id() == id).then_some(key)
     }
 
     /// The pool's id: the hash of its key.
@@ -128,20 +143,67 @@ fn router() -> Vec<u8> {
     code
 }
 
+/// Code of hooks that change nothing: it answers with the selector, and with zeros behind it.
+fn neutral_hooks() -> Vec<u8> {
+    let mut code = vec![0x5F, 0x35, 0x60, 0xE0, 0x1C, 0x80, 0x60, 0xE0, 0x1B, 0x5F, 0x52, 0x63]; // MSTORE(0, selector)
+    code.extend(BEFORE_SWAP);
+    code.extend([0x14, 0x60, 0x05, 0x1B, 0x60, 0x40, 0x01, 0x5F, 0xF3]); // 96 bytes before a swap, else 64
+    code
+}
+
+/// What a swap would bring at a V4 pool if its hooks changed nothing.
+pub(in crate::code) fn quoted_v4(machine: &mut Machine<'_>, pool: &LivePool, from: Address, amount: U256) -> U256 {
+    let Some(key) = pool.key else { return U256::ZERO };
+    let mark = machine.mark();
+    if !key.hooks.is_zero() {
+        machine.world().place(key.hooks, &neutral_hooks());
+    }
+    let swap = Step::new(pool.address, swap(&key, key.coins[0] == from, amount));
+    let who = machine.people.newcomer;
+    let asked = unlocked(machine, pool, who, U256::ZERO, &[swap, STOP]);
+    machine.rollback(mark);
+    owed(&asked.output, key.coins[0] == from).unwrap_or_default()
+}
+
+/// Has the pools unlocked for these steps.
+fn unlocked(machine: &mut Machine<'_>, pool: &LivePool, who: Address, coins: U256, steps: &[Step]) -> EvmOutcome {
+    if machine.world().code(pool.router) != router() {
+        machine.world().place(pool.router, &router());
+    }
+    let inner = encoded(steps);
+    let mut data = abi::call(UNLOCK, &[U256::from(32), U256::from(inner.len())]);
+    data.extend(&inner);
+    data.resize(data.len().next_multiple_of(32) + 4, 0);
+    let list = encoded(&[Step::new(pool.address, data)]);
+    machine.pay = coins;
+    machine.person_calls(who, pool.router, list)
+}
+
+/// What the pool itself, without its hooks, would have given for all of `amount`: by the last swap of the router's that the log shows. What hooks
+/// keep of the one coin or the other is missing in it, and so is a fee that they named.
+fn by_the_pool(pool: &LivePool, key: &PoolKey, outcome: &EvmOutcome, first: bool, amount: U256) -> Option<U256> {
+    let ours = [SWAPPED, key.id(), abi::word_of(pool.router).into()];
+    let log = outcome.logs.iter().rev().find(|log| log.address == pool.address && log.data.topics() == ours)?;
+    let word = |at: usize| log.data.data.get(32 * at..32 * (at + 1)).map(U256::from_be_slice);
+    let [paid, out] = if first { [word(0)?, word(1)?] } else { [word(1)?, word(0)?] };
+    // What is paid is negative. The fee is in millionths.
+    let paid = U256::ZERO.wrapping_sub(paid);
+    let kept = U256::from(MILLION.saturating_sub(if pool.fee == 0 { word(5)?.saturating_to() } else { 0 }));
+    let whole = out.checked_mul(amount)?.checked_mul(U256::from(MILLION))?;
+    whole.checked_div(paid.checked_mul(kept)?)
+}
+
 impl Trader<'_, '_> {
-    /// Swaps so much of one coin at a V4 pool, and pays and takes as a router does. Returns how it went, and what the pool owed.
+    /// Swaps so much of one coin at a V4 pool, and pays and takes as a router does. Returns how it went, and what the pool would have given without
+    /// its hooks.
     pub(super) fn swap_v4(&mut self, pool: &LivePool, who: Address, from: Address, amount: U256) -> (EvmOutcome, U256) {
         let Some(key) = pool.key else { return (EvmOutcome::default(), U256::ZERO) };
-        if self.machine.world().code(pool.router) != router() {
-            self.machine.world().place(pool.router, &router());
-        }
         let first = key.coins[0] == from;
-        let swap = Step::new(pool.address, swap(&key, first, amount));
-        let asked = self.unlocked(pool, who, U256::ZERO, &[swap, STOP]);
+        let asked = unlocked(self.machine, pool, who, U256::ZERO, &[Step::new(pool.address, swap(&key, first, amount)), STOP]);
         let Some(owed) = owed(&asked.output, first) else { return (asked, U256::ZERO) };
-        let swap = Step::new(pool.address, self::swap(&key, first, amount));
         let to = if first { key.coins[1] } else { key.coins[0] };
         let take = abi::call(TAKE, &[abi::word_of(to), abi::word_of(who), owed]);
+        let swap = Step::new(pool.address, swap(&key, first, amount));
         let mut steps = vec![swap, Step::new(pool.address, abi::call(SYNC, &[abi::word_of(from)]))];
         let mut coins = U256::ZERO;
         if from.is_zero() {
@@ -152,7 +214,9 @@ impl Trader<'_, '_> {
             steps.push(Step::new(pool.address, SETTLE.to_vec()));
         }
         steps.push(Step::new(pool.address, take));
-        (self.unlocked(pool, who, coins, &steps), owed)
+        let outcome = unlocked(self.machine, pool, who, coins, &steps);
+        let quoted = by_the_pool(pool, &key, &outcome, first, amount).unwrap_or(owed).max(owed);
+        (outcome, quoted)
     }
 
     /// The step that brings the seller's tokens to the pools: by Permit2 where the chain has it, else by the router.
@@ -174,17 +238,6 @@ impl Trader<'_, '_> {
         let words = [abi::word_of(coin), abi::word_of(pool.router), most, forever];
         self.machine.person_calls(who, permit, abi::call(PERMIT, &words));
         Step::new(permit, abi::call(PERMITTED, &[from, to, amount, abi::word_of(coin)]))
-    }
-
-    /// Has the pools unlocked for these steps.
-    fn unlocked(&mut self, pool: &LivePool, who: Address, coins: U256, steps: &[Step]) -> EvmOutcome {
-        let inner = encoded(steps);
-        let mut data = abi::call(UNLOCK, &[U256::from(32), U256::from(inner.len())]);
-        data.extend(&inner);
-        data.resize(data.len().next_multiple_of(32) + 4, 0);
-        let list = encoded(&[Step::new(pool.address, data)]);
-        self.machine.pay = coins;
-        self.machine.person_calls(who, pool.router, list)
     }
 }
 

@@ -79,8 +79,9 @@ pub(in crate::code) fn blocked(trials: &Trials, at: &str) -> Option<Anomaly> {
 }
 
 /// `an hour`, `30 days`.
-fn waiting(seconds: u64) -> String {
+pub(in crate::code) fn waiting(seconds: u64) -> String {
     match (seconds / super::DAY, seconds / super::HOUR) {
+        (0, 0) => format!("{} minutes", seconds.div_ceil(60)),
         (0, 1) => "an hour".to_owned(),
         (0, hours) => format!("{hours} hours"),
         (1, _) => "a day".to_owned(),

@@ -250,7 +250,7 @@ impl<'a> TransferFetch<'a> {
             let tokens: Vec<[u8; 20]> = next.iter().filter(|(_, next)| *next <= to).map(|(token, _)| token.0).collect();
             let filters = tokens.chunks(addresses.max(1));
             counts.push(filters.len());
-            calls.extend(filters.map(|some| NodeCall::logs(some, &TRANSFER, *from, *to)));
+            calls.extend(filters.map(|some| NodeCall::logs(some, &[Some(TRANSFER)], *from, *to)));
             // The block comes last: a node answers a batch in order.
             calls.push(NodeCall::block(*to));
         }
