@@ -106,6 +106,9 @@ fn every_wrong_key_gets_the_same_bytes() {
             "x-api-key: wrong\r\n",
             &format!("x-api-key: {KEY}x\r\n"),
             &format!("x-api-key: {KEY}\r\nx-api-key: {KEY}\r\n"),
+            &format!("x-api-key: {KEY}\r\nAuthorization: Bearer {KEY}\r\n"),
+            &format!("Authorization: Basic {KEY}\r\n"),
+            "Authorization: Bearer wrong\r\n",
         ] {
             let answer = server.ask(format!("GET {path} HTTP/1.1\r\nHost: [::1]:1\r\nConnection: close\r\n{key}\r\n").as_bytes());
             answer.is_problem(401, "unauthorized", path);
@@ -115,6 +118,12 @@ fn every_wrong_key_gets_the_same_bytes() {
     }
     assert_eq!(bodies.len(), 1);
     assert!(!String::from_utf8_lossy(bodies.first().expect("one")).contains("instance"));
+    // Most clients know this header.
+    for scheme in ["Bearer", "bearer"] {
+        let key = format!("Authorization: {scheme} {KEY}\r\n");
+        let answer = server.ask(format!("GET /tokens/{TOKEN} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{key}\r\n").as_bytes());
+        assert_eq!(answer.status, 200, "{scheme}");
+    }
 }
 
 #[test]

@@ -32,6 +32,7 @@ mod recipes;
 mod rehearsal;
 mod release;
 mod remote;
+mod reports;
 mod screens;
 mod security;
 mod security_artifacts;

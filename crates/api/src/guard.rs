@@ -7,7 +7,8 @@ use hyper::{
     HeaderMap, Method, StatusCode, Uri, Version,
     header::{
         ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS,
-        ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderName, HeaderValue, ORIGIN, VARY,
+        ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderName,
+        HeaderValue, ORIGIN, VARY,
     },
     http::request::Parts,
 };
@@ -24,6 +25,8 @@ pub(super) const HEADERS_BYTES_MAX: usize = 32 << 10;
 pub(super) const BODY_BYTES_MAX: usize = 1 << 20;
 
 pub(super) const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+/// What stands before a key in `Authorization`.
+const BEARER: &[u8] = b"Bearer ";
 
 /// Admits the request. Errors: the first check that it fails.
 pub(super) fn admit(api: &Api, parts: &Parts) -> Result<()> {
@@ -83,10 +86,19 @@ fn is_own_host(host: &[u8], configured: &[String]) -> bool {
 
 /// Returns the accepted key. All refusals are identical, so that they reveal nothing.
 fn check_key<'a>(api: &Api, headers: &'a HeaderMap) -> Result<&'a [u8]> {
-    let mut keys = headers.get_all(API_KEY).iter();
+    let own = headers.get_all(API_KEY).iter().map(HeaderValue::as_bytes);
+    let mut keys = own.chain(headers.get_all(AUTHORIZATION).iter().map(|value| bearer(value.as_bytes())));
     match (keys.next(), keys.next()) {
-        (Some(key), None) if !key.is_empty() && api.keys.accepts(key.as_bytes()) => Ok(key.as_bytes()),
+        (Some(key), None) if !key.is_empty() && api.keys.accepts(key) => Ok(key),
         _ => Err(Problem::new(Code::Unauthorized, "Send one valid API key in the header `x-api-key`: `tokendeck key` prints yours.")),
+    }
+}
+
+/// The key in `Authorization: Bearer KEY`; empty for another scheme.
+fn bearer(value: &[u8]) -> &[u8] {
+    match value.split_at_checked(BEARER.len()) {
+        Some((scheme, key)) if scheme.eq_ignore_ascii_case(BEARER) => key,
+        _ => b"",
     }
 }
 
@@ -143,7 +155,7 @@ pub(super) fn preflight_reply(api: &Api, parts: &Parts) -> Option<Reply> {
     headers.insert(
         ACCESS_CONTROL_ALLOW_HEADERS,
         HeaderValue::from_static(
-            "x-api-key, content-type, if-none-match, last-event-id, x-request-id, mcp-protocol-version, mcp-method, mcp-name",
+            "x-api-key, authorization, content-type, if-none-match, last-event-id, x-request-id, mcp-protocol-version, mcp-method, mcp-name",
         ),
     );
     headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));

@@ -20,8 +20,8 @@ use hyper::{
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorCode, Implementation, ListToolsResult,
-        PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig,
+        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult, ErrorCode, Implementation,
+        ListToolsResult, PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig,
     },
     serve_server,
     service::{RequestContext, ServerInitializeError},
@@ -154,6 +154,9 @@ struct Tools {
     waits_for_data: bool,
 }
 
+/// Methods that are served.
+const SERVED: [&str; 4] = ["initialize", "ping", "tools/call", "tools/list"];
+
 impl ServerHandler for Tools {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
@@ -172,6 +175,19 @@ impl ServerHandler for Tools {
         _: RequestContext<RoleServer>,
     ) -> std::result::Result<ListToolsResult, ErrorData> {
         Ok(ListToolsResult::with_all_items(tools(self.api.router.endpoints).iter().map(Tool::described).collect()))
+    }
+
+    /// What could not be read as a request of a method that there is: its parameters are wrong, not its name.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> std::result::Result<CustomResult, ErrorData> {
+        if SERVED.contains(&&*request.method) {
+            let says = format!("The parameters of `{}` are not as documented: `arguments` of a tool is an object.", request.method);
+            return Err(ErrorData::invalid_params(says, None));
+        }
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None))
     }
 
     async fn call_tool(

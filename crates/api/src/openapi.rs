@@ -84,13 +84,13 @@ fn document(endpoints: &[Endpoint]) -> Value {
         },
         "servers": [{ "url": "/" }],
         "tags": TAGS.iter().map(|(name, meaning)| json!({ "name": name, "description": meaning })).collect::<Vec<_>>(),
-        "security": [{ "apiKey": [] }],
+        "security": [{ "apiKey": [] }, { "bearer": [] }],
         "paths": paths,
         "components": {
             "schemas": components,
             "parameters": SHARED.iter().map(|parameter| (parameter.name.to_owned(), described(parameter))).collect::<Map<_, _>>(),
             "responses": responses(),
-            "securitySchemes": { "apiKey": { "type": "apiKey", "in": "header", "name": "x-api-key" } },
+            "securitySchemes": { "apiKey": { "type": "apiKey", "in": "header", "name": "x-api-key" }, "bearer": { "type": "http", "scheme": "bearer" } },
         },
     })
 }

@@ -27,9 +27,14 @@ pub fn human(value: Option<f64>) -> String {
     format!("{}{suffix}", significant(value.signum() * rounded / unit, 3))
 }
 
-/// Like `human`, in scientific notation below 0.01: `2.1e-6`.
+/// Like `human`, in scientific notation below 0.01: `2.1e-6`, `2e-10`.
 pub fn brief(value: f64) -> String {
-    if value != 0.0 && value.abs() < 0.01 { format!("{value:.1e}") } else { human(Some(value)) }
+    match value.abs() {
+        // A longer exponent takes the place of a digit.
+        size if size > 0.0 && size < 9.95e-10 => format!("{value:.0e}"),
+        size if size > 0.0 && size < 0.01 => format!("{value:.1e}"),
+        _ => human(Some(value)),
+    }
 }
 
 /// Largest unit not above the value, with its suffix; `None` below a thousand.

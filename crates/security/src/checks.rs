@@ -154,6 +154,13 @@ pub fn executed(report: &CodeReport, log: &mut CheckLog) {
         log.saw(*code, format!("a sale reads {place}: another value there would {would} it, and no call was found that writes it"));
         log.remark(*code);
     }
+    let aware = report.anomalies.iter().any(|found| found.code == AnomalyCode::SimulatorAware);
+    if aware && report.anomalies.iter().all(|found| found.code != AnomalyCode::SellBlocked) {
+        log.unsure(
+            AnomalyCode::SellBlocked,
+            "contracts: a sale goes through or brings less depending on circumstances: see SIMULATOR_AWARE",
+        );
+    }
     let functions = report.selectors.len();
     for code in AnomalyCode::of(Part::Code).filter(|code| !READ.contains(code)) {
         let ran = if TRADED.contains(&code) { report.traded } else { report.conclusive };

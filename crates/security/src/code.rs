@@ -292,7 +292,10 @@ fn proxy(shape: &mut CodeShape, input: &CodeInput<'_>, report: &mut CodeReport) 
         }
         return false;
     }
-    let (strength, text, held_by) = if shape.clone {
+    let (strength, text, held_by) = if input.runtime.starts_with(&functions::DELEGATION) {
+        let text = "it is an account that runs a contract's code (EIP-7702): its owner can name another contract at any time";
+        (1.0, text.to_owned(), PowerHolder::Account)
+    } else if shape.clone {
         (0.4, "it is a minimal proxy: another contract, fixed in its code, decides all it does".to_owned(), holder(input))
     } else if exchanged {
         let text = "it is a proxy: the contract that decides all it does can be exchanged";

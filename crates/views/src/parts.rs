@@ -207,7 +207,15 @@ pub(super) const DATED: u16 = 16;
 /// A price in a list, dim if stale.
 pub(super) fn price(price: Option<f64>, stale: Option<i64>) -> Cell {
     let text = format::price(price);
-    if stale.is_some() && price.is_some() { Cell::new(text, Role::Dim) } else { Cell::figure(text) }
+    shorter(if stale.is_some() && price.is_some() { Cell::new(text, Role::Dim) } else { Cell::figure(text) }, price)
+}
+
+/// Gives the cell of a price that is too long for a narrow column a shorter form.
+pub(super) fn shorter(cell: Cell, price: Option<f64>) -> Cell {
+    match price {
+        Some(price) if price != 0.0 && price.abs() < 1e-4 => cell.or(format!("{price:.2e}")),
+        _ => cell,
+    }
 }
 
 /// Completion values of a token column: its enumeration, or samples of the data.

@@ -409,6 +409,7 @@ fn what_is_no_message_is_refused_in_the_protocols_words() {
         ("[]", 400, -32_600),
         ("{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"ping\"}", 400, -32_600),
         ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"no/such\"}", 200, -32_601),
+        ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"tokens\",\"arguments\":\"{}\"}}", 200, -32_602),
     ] {
         let (answered, sent) = front_ends.over_http("/mcp", Some(body));
         let sent: Value = serde_json::from_slice(&sent).unwrap();

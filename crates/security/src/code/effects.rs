@@ -155,7 +155,8 @@ impl BalanceSheet {
         ];
         // If transfers succeed only with generous mock answers, balances come from another contract.
         let (mut of, mut from_mock) = (Vec::new(), machine.world().answer == MockAnswer::HugeBalance);
-        for who in people {
+        let others = scene.obeyed.iter().copied().filter(|who| !people.contains(who));
+        for who in people.into_iter().chain(others) {
             let outcome = machine.simulate(scene.people.newcomer, scene.token, abi::call(abi::BALANCE_OF, &[abi::word_of(who)]));
             from_mock |= answered_by_mock(machine, scene.token, who, &outcome);
             of.push((who, outcome.word().unwrap_or_default()));
@@ -468,7 +469,8 @@ impl Movement<'_> {
         Some(FunctionEffect { burnt: !gained && supply_fell == Some(had - has), taken: (!gained).then_some((who, had - has)), ..effect })
     }
 
-    /// Detects a scale that takes most from both holders and spares the pool: what they have left buys nothing like what they had.
+    /// Detects a scale that takes most from both holders and spares the pool: what they have left buys nothing like what they had. So does a scale
+    /// that leaves them nothing.
     fn scaled(&self) -> Option<FunctionEffect> {
         let people = self.before.scene.people;
         let [holder, other, pair] = [people.holder, people.other, self.before.scene.pair].map(|who| {
@@ -476,7 +478,12 @@ impl Movement<'_> {
             if has < had { ratio(had - has, had) } else { 0.0 }
         });
         let spares = holder >= SCALED && other >= SCALED && pair < LOSS_MIN && !self.lost(people.holder);
-        spares.then(|| self.on_amount(Power::Drain, holder, &self.before.scene.name(people.holder), self.balance(people.holder)))
+        // Where nobody has anything left, it does not matter what the pool has.
+        let wipes = [people.holder, people.other].into_iter().all(|who| {
+            let (had, has) = self.balance(who);
+            !had.is_zero() && has.is_zero() && !self.lost(who)
+        });
+        (spares || wipes).then(|| self.on_amount(Power::Drain, holder, &self.before.scene.name(people.holder), self.balance(people.holder)))
     }
 
     /// Detects a gain without a corresponding loss.

@@ -107,7 +107,7 @@ struct LiveOwner {
 
 /// Whether there is code of its own: an account may also delegate to code (EIP-7702) and still be one person's.
 pub(super) fn is_contract(code: &[u8]) -> bool {
-    !code.is_empty() && !code.starts_with(&[0xEF, 0x01, 0x00])
+    !code.is_empty() && !code.starts_with(&functions::DELEGATION)
 }
 
 struct Run<'a> {
@@ -217,6 +217,7 @@ impl Run<'_> {
             pair,
             router,
             pool: pool.cloned().map(Rc::new),
+            obeyed: trial::obeyed(&deployment),
             funding: blank,
         };
         let trade_at = |pool: &LivePool| {

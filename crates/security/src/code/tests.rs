@@ -56,7 +56,6 @@ fn code_that_is_no_token_has_no_anomaly_and_says_why() {
         ("empty", vec![], "no runtime code"),
         ("one byte", vec![0xFE], "not a token"),
         ("a container of another format", vec![0xEF, 0x00, 0x01], "not a token"),
-        ("a delegated account", [&[0xEF, 0x01, 0x00][..], &[7; 20]].concat(), "not a token"),
         ("a cut push", vec![0x7F, 0x36, 0x08], "not a token"),
         ("sixty kilobytes of nothing", vec![0x5B; 60_000], "not a token"),
     ];
@@ -73,6 +72,9 @@ fn proxies_are_named_and_not_executed() {
     let report = looked_at(&minimal, &Budget::default());
     assert_eq!(report.anomalies.iter().map(|anomaly| (anomaly.code, anomaly.strength)).collect::<Vec<_>>(), [(AnomalyCode::Proxy, 0.4)]);
     assert_eq!(report.calls, 0);
+    // An account that has a contract's code run for it, as long as its owner likes.
+    let report = looked_at(&[&[0xEF, 0x01, 0x00][..], &[7; 20]].concat(), &Budget::default());
+    assert_eq!(report.anomalies.iter().map(|anomaly| (anomaly.code, anomaly.strength)).collect::<Vec<_>>(), [(AnomalyCode::Proxy, 1.0)]);
 }
 
 #[test]

@@ -98,14 +98,24 @@ pub(super) struct Scene {
     pub(super) router: Address,
     /// The pair as a real pool; `None` for a mock.
     pub(super) pool: Option<Rc<LivePool>>,
+    /// Addresses that the contract obeys besides its owner, as far as their balances are watched.
+    pub(super) obeyed: Rc<[Address]>,
     pub(super) funding: Funding,
+}
+
+/// Addresses whose balances are watched besides those of people.
+const OBEYED_MAX: usize = 4;
+
+/// The first of the addresses that a contract obeys.
+pub(super) fn obeyed(deployment: &Deployment) -> Rc<[Address]> {
+    deployment.privileged.iter().take(OBEYED_MAX).copied().collect()
 }
 
 impl Scene {
     /// A scene of a fresh world, in which mock contracts are pair and router.
     pub(super) fn new(people: People, deployment: &Deployment, funding: Funding) -> Self {
         let Deployment { token, owner, .. } = *deployment;
-        Self { people, token, owner, pair: people.pair, router: people.router, pool: None, funding }
+        Self { people, token, owner, pair: people.pair, router: people.router, pool: None, obeyed: obeyed(deployment), funding }
     }
 
     /// Brings the reserves of a real pool in line with its balances: a plain transfer out of it leaves them apart, which no trade does.

@@ -41,8 +41,8 @@ impl Fields for TokenFields {
         F::figure("price", "price", 10, 220, LISTED)
             // Dim: not of the time of the other figures.
             .cell(|row, _| match row.token.outdated(row.token.price_as_of).is_some() || row.token.close_apart.is_some() {
-                _ if row.has_changed => Cell::new(format::price(row.token.price), Role::Accent),
-                true => Cell::new(format::price(row.token.price), Role::Dim),
+                _ if row.has_changed => shorter(Cell::new(format::price(row.token.price), Role::Accent), row.token.price),
+                true => shorter(Cell::new(format::price(row.token.price), Role::Dim), row.token.price),
                 false => price(row.token.price, stale(row.token)),
             })
             .widths(&[(110, [12, 12])])

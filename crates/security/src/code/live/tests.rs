@@ -317,7 +317,7 @@ fn a_contract_made_to_take_long_is_given_up_soon() {
         state.accounts.insert(ModelAddress(BEHIND), ChainAccount { balance: [0; 32], code: behind });
         let report = inspected(token, Arc::new(state)).expect("a whole state");
         assert_eq!(report.unfinished.is_empty(), finished, "{does:02x?}: {:?}", report.unfinished);
-        assert_eq!(report.traded, finished, "{does:02x?}");
+        assert_eq!(report.conclusive, finished, "{does:02x?}");
         // The budget is work, not time: a call that goes beyond it is the last.
         let most = Budget::default().work / 10 * 11;
         assert!(report.work <= most, "{does:02x?}: {}", report.work);
