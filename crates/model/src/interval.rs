@@ -4,12 +4,23 @@ use std::{collections::HashMap, fmt};
 
 use super::time::{DAY_MS, HOUR_MS, MINUTE_MS};
 
-/// The usual lengths of candles, in milliseconds.
-const USUAL: [i64; 14] = {
-    const H: i64 = HOUR_MS;
-    const M: i64 = MINUTE_MS;
-    [M, 3 * M, 5 * M, 10 * M, 15 * M, 30 * M, H, 2 * H, 4 * H, 6 * H, 8 * H, 12 * H, DAY_MS, 7 * DAY_MS]
-};
+/// The usual lengths of candles, from a minute to a week, in milliseconds.
+const USUAL: [i64; 14] = [
+    60_000,
+    180_000,
+    300_000,
+    600_000,
+    900_000,
+    1_800_000,
+    HOUR_MS,
+    7_200_000,
+    14_400_000,
+    21_600_000,
+    28_800_000,
+    43_200_000,
+    DAY_MS,
+    604_800_000,
+];
 
 /// The length of a candle, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
