@@ -3,6 +3,7 @@
 
 mod columns;
 pub(super) mod currency;
+pub(super) mod grid;
 mod series;
 mod times;
 mod volume_units;
@@ -48,8 +49,8 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     });
     let said: Vec<(String, String)> = file.options.map.iter().cloned().chain(described).collect();
     let found = &columns(sheet, &said, file.format.ends)?.ok_or("has no time and four prices that fit together")?;
-    if file.format.ends && found.ended.is_none() {
-        return Err("has too few candles to tell how long each is: fetch more days".into());
+    if file.format.ends && found.placed.ended.is_none() {
+        return Err(grid::TOO_FEW.into());
     }
     found.in_dollars(file.options.as_usd)?;
     let named = currency::named(file, sheet, found);
@@ -67,6 +68,9 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     }
     if found.has_empty_rows() {
         take = take.keep(TRADED, &["yes"], "have no prices, as nothing was traded");
+    }
+    if found.marks(sheet) {
+        take = take.keep(grid::WHOLE, &["yes"], grid::PART);
     }
     if let Volume::None(_) = volume {
         take = take.without("volume");
@@ -123,10 +127,9 @@ fn figures(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, volume
 
 /// The rows, with cells rewritten for the loader.
 fn rows(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, volume: &Volume) -> Result<Box<dyn RowSource>, String> {
-    let mut fixes = vec![match (found.clock, found.ended) {
-        (Some(clock), _) => Fix::day_and_clock(sheet, found.time, clock, found.when),
-        (None, Some(step)) => Fix::ended(sheet, found.time, found.when, step),
-        (None, None) => Fix::time(sheet, found.time, found.when),
+    let mut fixes = vec![match found.clock {
+        Some(clock) => Fix::day_and_clock(sheet, found.time, clock, found.when),
+        None => Fix::candle_time(sheet, found.time, found.when, found.placed),
     }];
     for at in found.prices {
         fixes.extend(Fix::number(sheet, at, found.style));

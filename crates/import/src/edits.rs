@@ -4,11 +4,9 @@
 use polars::prelude::{Column, DataType, IntoColumn, NamedFrom, PlSmallStr, Series, TimeUnit, TimeZone};
 
 use super::{
-    evidence::{
-        number::NumberStyle,
-        when::{TimeStyle, start_of_end},
-    },
-    rows::{Edited, cells, column},
+    candles::grid::{CandleTimes, RowsSeen, WHOLE, has_more},
+    evidence::{number::NumberStyle, when::TimeStyle},
+    rows::{Edited, cells, column, put},
     sheet::{Sheet, flat},
 };
 use source::{RowSource, SourceBatch};
@@ -23,8 +21,8 @@ pub(super) struct Fix {
 #[derive(Debug, Clone)]
 enum FixKind {
     Time(TimeStyle),
-    /// The last second of a candle of that length, moved to its open time.
-    Ended(TimeStyle, i64),
+    /// The time of a candle, moved to its open time; with what is seen of the rows where they are marked.
+    Candle(TimeStyle, CandleTimes, Option<RowsSeen>),
     /// A day, and the column of the time of day.
     DayAndClock(TimeStyle, String),
     Number(NumberStyle),
@@ -36,8 +34,12 @@ impl Fix {
         Self { column: sheet.names[at].clone(), kind: FixKind::Time(when) }
     }
 
-    pub(super) fn ended(sheet: &Sheet, at: usize, when: TimeStyle, step: i64) -> Self {
-        Self { column: sheet.names[at].clone(), kind: FixKind::Ended(when, step) }
+    pub(super) fn candle_time(sheet: &Sheet, at: usize, when: TimeStyle, placed: CandleTimes) -> Self {
+        let seen = placed.marks(has_more(sheet)).then(RowsSeen::default);
+        if placed.ended.is_none() && seen.is_none() {
+            return Self::time(sheet, at, when);
+        }
+        Self { column: sheet.names[at].clone(), kind: FixKind::Candle(when, placed, seen) }
     }
 
     pub(super) fn day_and_clock(sheet: &Sheet, day: usize, clock: usize, when: TimeStyle) -> Self {
@@ -56,19 +58,20 @@ impl Fix {
 }
 
 /// The rows with the rewrites applied.
-pub(super) fn fixed(rows: Box<dyn RowSource>, fixes: Vec<Fix>) -> Box<dyn RowSource> {
+pub(super) fn fixed(rows: Box<dyn RowSource>, mut fixes: Vec<Fix>) -> Box<dyn RowSource> {
     if fixes.is_empty() {
         return rows;
     }
-    Edited::over(rows, [""; 0], move |batch| {
-        for fix in &fixes {
+    let marks = fixes.iter().any(|fix| matches!(fix.kind, FixKind::Candle(.., Some(_))));
+    Edited::over(rows, marks.then_some(WHOLE), move |batch| {
+        for fix in &mut fixes {
             fix.apply(batch);
         }
     })
 }
 
 impl Fix {
-    fn apply(&self, batch: &mut SourceBatch) {
+    fn apply(&mut self, batch: &mut SourceBatch) {
         let clocks = if let FixKind::DayAndClock(_, clock) = &self.kind { cells(batch, clock) } else { Vec::new() };
         let Some(column) = column(batch, &self.column) else { return };
         let typed = !matches!(column.dtype(), DataType::String);
@@ -76,13 +79,22 @@ impl Fix {
             // Serial dates and 20240131 are numbers, whose meaning as times only the style knows.
             FixKind::Time(TimeStyle::Excel | TimeStyle::Digits) => column.dtype().is_temporal(),
             FixKind::Time(_) | FixKind::Number(_) => typed,
-            FixKind::Ended(..) | FixKind::DayAndClock(..) | FixKind::Text(_) => false,
+            FixKind::Candle(..) | FixKind::DayAndClock(..) | FixKind::Text(_) => false,
         };
         if is_read_as_it_is {
             return;
         }
-        *column = match &self.kind {
-            FixKind::Time(_) | FixKind::Ended(..) => times(&flat::optional(column), &self.column, |text| self.ms(text)),
+        let mut whole = None;
+        *column = match &mut self.kind {
+            FixKind::Time(when) => times(&flat::optional(column), &self.column, |text| when.ms(text)),
+            FixKind::Candle(when, placed, seen) => {
+                let cells = flat::optional(column);
+                if let Some(seen) = seen {
+                    let read: Vec<Option<i64>> = cells.iter().map(|cell| when.ms(cell.as_deref()?)).collect();
+                    whole = Some(placed.whole(&read, seen));
+                }
+                times(&cells, &self.column, |text| when.ms(text).map(|ms| placed.start(ms)))
+            }
             FixKind::DayAndClock(when, _) => {
                 let days = flat::optional(column).into_iter().zip(clocks);
                 let joined: Vec<Option<String>> =
@@ -90,15 +102,10 @@ impl Fix {
                 times(&joined, &self.column, |text| when.ms(text))
             }
             FixKind::Number(style) => texts(column, &self.column, |text| style.plain(text)),
-            FixKind::Text(change) => texts(column, &self.column, change),
+            FixKind::Text(change) => texts(column, &self.column, *change),
         };
-    }
-
-    fn ms(&self, text: &str) -> Option<i64> {
-        match self.kind {
-            FixKind::Time(when) => when.ms(text),
-            FixKind::Ended(when, step) => when.ms(text).map(|ms| start_of_end(ms, step)),
-            _ => None,
+        if let Some(whole) = whole {
+            put(batch, WHOLE, whole.into_iter().map(|whole| Some(if whole { "yes" } else { "no" }.to_owned())).collect());
         }
     }
 }

@@ -338,10 +338,14 @@ impl Take {
         self.manifest.columns.entry(column).or_default()
     }
 
-    /// Keeps the rows whose column has one of the values; `left_out` describes the others.
+    /// Keeps the rows whose column has one of the values too; `left_out` describes the others.
     pub(super) fn keep(mut self, column: &str, values: &[&str], left_out: &str) -> Self {
         self.manifest.filters.push((column.to_owned(), values.iter().map(|&value| value.to_owned()).collect()));
-        left_out.clone_into(&mut self.left_out);
+        if self.left_out.is_empty() || self.left_out == left_out {
+            left_out.clone_into(&mut self.left_out);
+        } else {
+            self.left_out.push_str(&format!(", or {left_out}"));
+        }
         self
     }
 

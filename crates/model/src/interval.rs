@@ -4,6 +4,24 @@ use std::{collections::HashMap, fmt};
 
 use super::time::{DAY_MS, HOUR_MS, MINUTE_MS};
 
+/// The usual lengths of candles, from a minute to a week, in milliseconds.
+const USUAL: [i64; 14] = [
+    60_000,
+    180_000,
+    300_000,
+    600_000,
+    900_000,
+    1_800_000,
+    HOUR_MS,
+    7_200_000,
+    14_400_000,
+    21_600_000,
+    28_800_000,
+    43_200_000,
+    DAY_MS,
+    604_800_000,
+];
+
 /// The length of a candle, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Interval(pub i64);
@@ -42,11 +60,41 @@ impl Interval {
         Self::frequent(steps)
     }
 
-    /// Infers the interval from steps between candles and their counts: the most frequent step, the shortest of ties; one day if there are
-    /// no steps or the step is not a valid interval.
+    /// Infers the interval from steps between candles and their counts: the most frequent step, the shortest of ties. Where times are some
+    /// seconds off, and steps so of many lengths, the usual length that most of them are near; one day if there are no steps.
     pub fn frequent(steps: impl IntoIterator<Item = (i64, usize)>) -> Self {
-        let best = steps.into_iter().max_by(|a, b| a.1.cmp(&b.1).then(b.0.cmp(&a.0)));
-        best.map(|(step, _)| Self(step)).filter(|step| Self::parse(&step.to_string()).is_some()).unwrap_or(Self::DAY)
+        let mut steps: Vec<(i64, usize)> = steps.into_iter().collect();
+        steps.sort_unstable();
+        let most = |steps: &[(i64, usize)]| steps.iter().copied().rev().max_by_key(|(_, count)| *count);
+        let Some((step, count)) = most(&steps) else { return Self::DAY };
+        let all: usize = steps.iter().map(|(_, count)| count).sum();
+        if USUAL.contains(&step) || step % MINUTE_MS == 0 && count * 2 > all && Self(step).is_valid() {
+            return Self(step);
+        }
+        let mut near: Vec<(i64, usize)> = USUAL.map(|length| (length, 0)).to_vec();
+        for (step, count) in &steps {
+            if let Some(usual) = near.iter_mut().find(|(length, _)| (step - length).abs() * 10 <= *length) {
+                usual.1 += count;
+            }
+        }
+        if let Some((length, _)) = most(&near).filter(|(_, count)| count * 2 >= all) {
+            return Self(length);
+        }
+        if Self(step).is_valid() {
+            return Self(step);
+        }
+        let mut passed = 0;
+        let median = steps.iter().find(|(_, count)| {
+            passed += count;
+            passed * 2 >= all
+        });
+        let ratio = |length: i64| median.map_or(0.0, |(median, _)| (*median as f64 / length as f64).ln().abs());
+        Self(USUAL.into_iter().min_by(|a, b| ratio(*a).total_cmp(&ratio(*b))).unwrap_or(DAY_MS))
+    }
+
+    /// Whether its text is that of an interval.
+    fn is_valid(self) -> bool {
+        Self::parse(&self.to_string()).is_some()
     }
 }
 
@@ -57,5 +105,43 @@ impl fmt::Display for Interval {
             .find(|(length, _)| self.0 % length == 0)
             .unwrap_or((1, "ms"));
         write!(f, "{}{unit}", self.0 / length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_step_of_most_candles_is_found_though_no_two_are_equal() {
+        let of = |steps: &[i64]| {
+            Interval::between(
+                steps
+                    .iter()
+                    .scan(0, |ms, step| {
+                        *ms += step;
+                        Some(*ms)
+                    })
+                    .chain([0])
+                    .collect(),
+            )
+            .to_string()
+        };
+        let real = [3_606_716, 3_605_877, 3_610_563, 3_589_506].repeat(5);
+        for (what, steps, interval) in [
+            ("hours some seconds off", &real[..], "1h"),
+            ("days some seconds off", &[86_399_000, 86_401_500, 86_400_100], "1d"),
+            ("five minutes", &[290_001, 310_002, 295_003, 305_004], "5m"),
+            ("a day and a part", &[86_400_000, 49_980_000], "1d"),
+            ("exact hours", &[3_600_000, 3_600_000, 7_200_000], "1h"),
+            ("rare trades", &[300_000, 60_000, 420_000, 120_000], "1m"),
+            ("stock exchange", &[3_900_000, 3_900_000, 3_900_000], "65m"),
+            ("months", &[31, 28, 31, 30].map(|days| days * DAY_MS), "31d"),
+            ("seconds", &[5_000, 5_000, 10_000], "5s"),
+            ("far from a day", &[1_000_001, 2_000_003, 1_500_007], "30m"),
+            ("one candle", &[], "1d"),
+        ] {
+            assert_eq!(of(steps), interval, "{what}");
+        }
     }
 }

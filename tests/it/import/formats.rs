@@ -49,7 +49,7 @@ const FILES: &[(&str, &str)] = &[
     ),
     (
         "coingecko-market-chart chart.json candles 3 --token 0x1f9840a85d5af5bf1d1762f925bdaddc4201f984",
-        r#"{"prices":[[1690675200000,5.5],[1690761600000,6],[1690848000000,6.5]],"market_caps":[[1690675200000,1]],"total_volumes":[[1690675200000,1]]}"#,
+        r#"{"prices":[[1690761600000,5.5],[1690848000000,6],[1690934400000,6.5]],"market_caps":[[1690761600000,1]],"total_volumes":[[1690761600000,1]]}"#,
     ),
     (
         "defillama-pools pools.json yields 2",

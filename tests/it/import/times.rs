@@ -3,7 +3,7 @@
 
 use model::time::HOUR_MS;
 
-use super::{Desk, UNI, address, taken};
+use super::{Desk, PEPE, UNI, address, taken};
 use crate::shared::shared;
 
 /// Hourly candles from 2024-03-01, with the time column named `header`.
@@ -54,6 +54,112 @@ fn ends_of_candles_are_put_where_the_candles_begin() {
         let dataset = desk.clean();
         let candles = dataset.candles().of(&address(UNI));
         assert_eq!(candles.series().first().map(|(_, candles)| candles.timestamp[0]), Some(begins), "{header}");
+    }
+}
+
+/// Times and closes of the only series that the files give, imported one after another.
+fn closes(desk: &Desk, files: &[&str], said: &[&str]) -> Vec<(i64, f64)> {
+    for file in files {
+        desk.imports(&[&[*file], said].concat());
+    }
+    let dataset = desk.dataset();
+    let frame = dataset.table("candles").unwrap().frame();
+    let token = frame.column("token_address").unwrap().str().unwrap().get(0).unwrap().to_owned();
+    let held = dataset.candles().of(&address(&token));
+    let series = held.series();
+    assert_eq!((series.len(), series[0].1.len()), (1, frame.height()), "{files:?}");
+    series[0].1.timestamp.iter().copied().zip(series[0].1.close.iter().copied()).collect()
+}
+
+#[test]
+fn one_coin_of_two_sources_has_the_same_closes_at_the_same_times() {
+    let case = |name: &str| shared(&format!("data/reports/cases/{name}"));
+    let [Some(klines), Some(chart), Some(snapped), Some(other_klines), Some(metrics)] =
+        ["66/ETHUSDT-1d.csv", "66/market_chart.json", "66/snapped.csv", "67/binance.csv", "67/pepe.csv"].map(case)
+    else {
+        return;
+    };
+    let text = std::fs::read_to_string(&metrics).unwrap();
+    let without_price = |line: &str| {
+        let cells: Vec<&str> = line.split(',').collect();
+        format!("{},{},{}\n", cells[0], cells[1], cells[4])
+    };
+    let all_empty = |line: &str| {
+        let cells: Vec<&str> = line.split(',').collect();
+        format!("{},{},{}\n", cells[0], if cells[2] == "PriceUSD" { cells[2] } else { "" }, cells[3])
+    };
+    let rates = Desk::new();
+    rates.write("rates.csv", text.lines().map(without_price).collect::<String>());
+    rates.write("empty.csv", text.lines().map(all_empty).collect::<String>());
+    for (one, other) in [
+        (&klines, chart.as_str()),
+        (&klines, &snapped),
+        (&other_klines, &metrics),
+        (&other_klines, &rates.path("rates.csv").display().to_string()),
+        (&other_klines, &rates.path("empty.csv").display().to_string()),
+    ] {
+        let [one, of_other] = [one.as_str(), other].map(|file| closes(&Desk::new(), &[file], &["--token", PEPE]));
+        assert_eq!(one.last().unwrap().0, of_other.last().unwrap().0, "{other}");
+        let shared: Vec<(f64, f64)> =
+            one.iter().filter_map(|(ms, close)| Some((*close, of_other.iter().find(|(of, _)| of == ms)?.1))).collect();
+        assert!(shared.len() + 1 >= one.len(), "{other}: {} of {}", shared.len(), one.len());
+        assert!(shared.iter().all(|(a, b)| (a - b).abs() < 1e-4 * a), "{other}: {shared:?}");
+    }
+    // The holders of a day are of that day, whenever its price is.
+    rates.imports(&["rates.csv", "--token", PEPE]);
+    let dataset = rates.dataset();
+    let counts = dataset.table("holder_counts").unwrap().frame();
+    let first = counts.column("date").unwrap().to_physical_repr().i32().unwrap().get(0);
+    assert_eq!(first, Some(19_723), "2024-01-01: {counts:?}");
+}
+
+#[test]
+fn the_point_of_now_is_no_candle_and_seconds_do_not_change_the_length() {
+    let case = |name: &str| shared(&format!("data/reports/cases/{name}"));
+    let Some(days) = (0..6).map(|day| case(&format!("19/day{day}.json"))).collect::<Option<Vec<_>>>() else { return };
+    let days: Vec<&str> = days.iter().map(String::as_str).collect();
+    let of_pepe = ["--token", PEPE];
+    for (count, files) in [(90, &days[..1]), (95, &days), (95, &days[5..])] {
+        let found = closes(&Desk::new(), files, &of_pepe);
+        assert_eq!(found.len(), count, "{files:?}");
+        assert!(found.iter().all(|(ms, _)| ms % (24 * HOUR_MS) == 0), "{files:?}");
+    }
+    let (Some(live), Some(hours), Some(cut)) = (case("18/BTC-USD.csv"), case("69/real_steps.json"), case("27/mangled_time.csv")) else {
+        return;
+    };
+    assert_eq!(closes(&Desk::new(), &[&live], &["--coin", "BTC"]).len(), 60);
+    let desk = Desk::new();
+    let found = closes(&desk, &[&hours], &of_pepe);
+    assert!(found.len() == 201 && found.windows(2).all(|two| two[1].0 - two[0].0 == HOUR_MS), "{found:?}");
+    let noted = desk
+        .dataset()
+        .table("candles")
+        .unwrap()
+        .findings
+        .kept()
+        .iter()
+        .any(|finding| finding.reason.contains("assumed: its candles are 1h apart"));
+    assert!(noted, "each load says what was assumed");
+    let refused = Desk::new().refuses(&[&cut, "--token", PEPE]);
+    assert!(refused.contains("has lost its last digits"), "{refused}");
+}
+
+#[test]
+fn rows_that_are_as_they_should_be_stay_where_they_are() {
+    for (what, minutes) in [
+        ("hours", (0..40).map(|nth| nth * 60).collect::<Vec<i64>>()),
+        ("weeks", (0..40).map(|nth| nth * 7 * 1_440).collect()),
+        ("four hours from 2:00", (0..40).map(|nth| nth * 240 + 120).collect()),
+        ("days with gaps", (0..40).filter(|nth| nth % 9 > 1).map(|nth| nth * 1_440).collect()),
+        ("rare minutes", vec![0, 5, 10, 12, 17]),
+        ("few minutes", vec![0, 1, 3]),
+    ] {
+        let desk = Desk::new();
+        let row = |minute: &i64| format!("{},4,5,3,4.5,7\n", 1_709_251_200 + minute * 60);
+        desk.write("uni.csv", format!("time,open,high,low,close,volume\n{}", minutes.iter().map(row).collect::<String>()));
+        let found = closes(&desk, &["uni.csv"], &["--token", UNI]);
+        let expected: Vec<i64> = minutes.iter().map(|minute| 1_709_251_200_000 + minute * 60_000).collect();
+        assert_eq!(found.into_iter().map(|(ms, _)| ms).collect::<Vec<_>>(), expected, "{what}");
     }
 }
 

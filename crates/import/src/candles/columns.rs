@@ -7,13 +7,14 @@ use super::super::{
         CellKind, kind,
         number::NumberStyle,
         ohlc::{self, FoundOrder, OhlcPlaces},
-        when::{AmbiguousDate, TimeStyle, starts_of_ends},
+        when::{AmbiguousDate, TimeStyle},
     },
     names::{Names, is_one_of, plain},
     notation, pair,
     refusal::{COLUMN, DATES, Refusal},
     sheet::{Sheet, json::KEY},
 };
+use super::grid::{self, CandleTimes, RowsSeen};
 use model::{candles::Interval, time::MINUTE_MS};
 
 /// Maximum share of invalid candles for which the columns may still be those that their names say.
@@ -45,8 +46,8 @@ pub(crate) struct CandleColumns {
     pub when: TimeStyle,
     /// The time of day, if in a column of its own.
     pub clock: Option<usize>,
-    /// The candles' interval, if their times are the last second of each.
-    pub ended: Option<i64>,
+    /// How the times become open times.
+    pub placed: CandleTimes,
     pub prices: OhlcPlaces,
     pub style: NumberStyle,
     pub interval: Option<usize>,
@@ -291,17 +292,6 @@ fn candle_columns(sheet: &Sheet, time: usize, prices: OhlcPlaces, said: bool, en
         let why = format!("`{cell}` in `{}` has lost its last digits, as spreadsheets round long numbers", sheet.names[time]);
         return Err(refusal(sheet, &why, "show the column as whole numbers and save it again, or take the file as it came"));
     }
-    let (times, ended) = if clock.is_some() { (times, None) } else { starts_of_ends(times, ends || super::times::are_ends(sheet, time)) };
-    let by_time = by_time(sheet, &times);
-    let (prices, reordered) = fitting(sheet, prices, &figures(prices), &by_time, said)?;
-    let mut says: Vec<String> = reordered.into_iter().collect();
-    says.extend(when.says().map(str::to_owned));
-    if ended.is_some() {
-        says.push("its times are the ends of the candles: each candle is put where it begins".to_owned());
-    }
-    if style.comma {
-        says.push("its numbers have a decimal comma".to_owned());
-    }
     let names = Names::of(&sheet.names);
     // A bare number may be minutes or seconds, which the steps between times decide; of a single candle, a small one is minutes.
     let is_single = times.iter().flatten().min() == times.iter().flatten().max();
@@ -311,21 +301,38 @@ fn candle_columns(sheet: &Sheet, time: usize, prices: OhlcPlaces, said: bool, en
             |text: &str| text.parse::<i64>().map_or(Interval::parse(text).is_some(), |number| is_single && (1..60).contains(&number));
         !different.is_empty() && different.iter().all(|text| length(text))
     };
+    let interval = names.find(INTERVALS).filter(intervals);
+    let ends = ends || super::times::are_ends(sheet, time);
+    let placed = match (clock, interval) {
+        (Some(_), _) => CandleTimes::default(),
+        (None, Some(_)) => CandleTimes::of_lengths(&times, ends),
+        (None, None) => CandleTimes::of(&times, ends, None),
+    };
+    let whole = placed.whole(&times, &mut RowsSeen::default());
+    let times: Vec<Option<i64>> = times.iter().zip(whole).map(|(ms, whole)| ms.filter(|_| whole).map(|ms| placed.start(ms))).collect();
+    let by_time = by_time(sheet, &times);
+    let (prices, reordered) = fitting(sheet, prices, &figures(prices), &by_time, said)?;
+    let mut says: Vec<String> = reordered.into_iter().collect();
+    says.extend(when.says().map(str::to_owned));
+    says.extend(placed.ended.map(|_| grid::ENDS.to_owned()));
+    if style.comma {
+        says.push("its numbers have a decimal comma".to_owned());
+    }
     let currency = PRICES.iter().zip(prices).find_map(|(_, at)| pair::currency_of(&plain(&sheet.names[at])));
     let figures = figures(prices);
     Ok(CandleColumns {
         time,
         when,
         clock,
-        ended,
+        placed,
         prices,
         style,
-        interval: names.find(INTERVALS).filter(intervals),
+        interval,
         currency,
         times,
         by_time,
         says,
-        notes: notation::assumed(sheet, &prices, style).into_iter().collect(),
+        notes: notation::assumed(sheet, &prices, style).into_iter().chain(placed.assumed()).collect(),
         figures,
     })
 }
@@ -403,6 +410,11 @@ impl CandleColumns {
             .into()),
             _ => Ok(()),
         }
+    }
+
+    /// Whether rows are marked as those of whole candles or not.
+    pub(crate) fn marks(&self, sheet: &Sheet) -> bool {
+        self.placed.marks(grid::has_more(sheet))
     }
 
     /// Whether some sample rows have no prices, as sources write periods without trades.

@@ -2,11 +2,14 @@
 //! Nothing is guessed: a name or the cells must show it.
 
 use super::super::{
-    evidence::when::{TimeStyle, without_zone},
+    evidence::when::{TimeStyle, parsed, without_zone},
     names::{Names, is_one_of, plain},
     sheet::Sheet,
 };
+use model::time::MINUTE_MS;
 
+/// Milliseconds in the last digit from which times that are all the same have lost some: midnights have more digits.
+const LOST: i64 = 10_000_000;
 /// Columns named as close times.
 const ENDS: &str = "\
     closetime timeclose closetimestamp closedat endtime timeend endtimestamp end endat periodend timeperiodend intervalend bucketend windowend";
@@ -68,15 +71,30 @@ pub(super) fn are_ends(sheet: &Sheet, time: usize) -> bool {
     is_one_of(names.last(time), ENDS) || BITMEX.iter().all(|name| names.has(name)) && names.last(time) == "timestamp"
 }
 
-/// A time in E notation (`1.67262E+12`), if the steps between times show that its last digits are lost.
+/// A time in E notation (`1.67262E+12`), if the steps between times, or that there are none, show that its last digits are lost.
 pub(super) fn rounded<'a>(cells: &'a [String], times: &[Option<i64>]) -> Option<&'a str> {
-    let first = cells.iter().find(|cell| cell.trim().parse::<f64>().is_ok() && cell.contains(['e', 'E']))?;
+    let written: Vec<(&String, i64)> = cells.iter().zip(times).filter_map(|(cell, ms)| Some((cell, last_digit(cell, (*ms)?)?))).collect();
+    let (first, _) = *written.first()?;
+    // What one more in the last digit of the longest would be.
+    let unit = written.iter().map(|(_, unit)| *unit).min()?;
     let mut known: Vec<i64> = times.iter().flatten().copied().collect();
     known.sort_unstable();
     known.dedup();
     let steps: Vec<i64> = known.windows(2).map(|two| two[1] - two[0]).collect();
-    let least = *steps.iter().min()?;
-    steps.iter().any(|step| step % least != 0).then_some(first)
+    let Some(&least) = steps.iter().min() else { return (unit >= LOST && written.len() > 2).then_some(first) };
+    let is_lost = steps.iter().any(|step| step % least != 0) || unit > MINUTE_MS && least <= unit;
+    is_lost.then_some(first)
+}
+
+/// The milliseconds that one more in the last digit of a number in E notation is worth.
+fn last_digit(cell: &str, ms: i64) -> Option<i64> {
+    let (mantissa, exponent) = cell.trim().split_once(['e', 'E'])?;
+    let decimals = mantissa.split_once(['.', ',']).map_or(0, |(_, decimals)| decimals.len());
+    let exponent: i32 = exponent.parse().ok()?;
+    let unit = 10_f64.powi(exponent.checked_sub(i32::try_from(decimals).ok()?)?);
+    // The unit of the number is found by its size, as when it was read.
+    let scale = ms as f64 / parsed(cell.trim())?;
+    Some((unit * scale).round() as i64)
 }
 
 #[cfg(test)]
@@ -107,9 +125,16 @@ mod tests {
     #[test]
     fn steps_tell_times_that_lost_their_digits() {
         let cells = |cells: &[&str]| cells.iter().map(|&cell| cell.to_owned()).collect::<Vec<_>>();
-        let times = |cells: &[String]| cells.iter().map(|cell| cell.parse::<f64>().ok().map(|ms| ms as i64)).collect::<Vec<_>>();
+        let times = |cells: &[String]| cells.iter().map(|cell| TimeStyle::Epoch.ms(cell)).collect::<Vec<_>>();
         for (texts, lost) in [
             (&["1.67262E+12", "1.67322E+12", "1.67383E+12"][..], true),
+            (&["1.70407E+12", "1.70407E+12", "1.70407E+12", "1.70408E+12"], true),
+            (&["1.70407E+12", "1.70408E+12", "1.7041E+12"], true),
+            (&["1.70407E+12", "1.70407E+12", "1.70407E+12"], true),
+            (&["1.70407E+12"], false),
+            (&["1.7040672e+12", "1.7040672e+12", "1.7040672e+12"], false),
+            (&["1.7040672e+12", "1.7040675e+12", "1.7040678e+12"], false),
+            (&["1.704067201e9", "1.704067202e9", "1.704067203e9"], false),
             (&["1.6726176e+12", "1.672704e+12", "1.6727904e+12"], false),
             (&["1672617600000", "1672704000001", "1672790400000"], false),
         ] {

@@ -135,21 +135,17 @@ fn evenness(mut times: Vec<i64>) -> f64 {
     if most.0 > 7 * DAY_MS { share / 10.0 } else { share }
 }
 
-/// Converts close times to open times, and returns the interval: if all times are a second or a millisecond before a full minute, or, with
-/// `are_ends`, on one.
-pub(crate) fn starts_of_ends(times: Vec<Option<i64>>, are_ends: bool) -> (Vec<Option<i64>>, Option<i64>) {
+/// The interval of candles whose times are close times: if all are a second or a millisecond before a full minute, or, with `are_ends`, on
+/// one.
+pub(crate) fn length_of_ends(times: Vec<i64>, are_ends: bool) -> Option<i64> {
     let last = |ms: &i64| {
         let over = ms.rem_euclid(MINUTE_MS);
         [1, 1_000].contains(&(MINUTE_MS - over)) || are_ends && over == 0
     };
-    if times.iter().flatten().count() < 2 || !times.iter().flatten().all(last) {
-        return (times, None);
+    if times.len() < 2 || !times.iter().all(last) {
+        return None;
     }
-    let step = Interval::between(times.iter().flatten().copied().collect()).0;
-    if step < MINUTE_MS {
-        return (times, None);
-    }
-    (times.into_iter().map(|ms| ms.map(|ms| start_of_end(ms, step))).collect(), Some(step))
+    Some(Interval::between(times).0).filter(|step| *step >= MINUTE_MS)
 }
 
 /// The open time of a candle of length `step` from its last second or its close time.
@@ -181,9 +177,14 @@ fn in_bounds(ms: i64) -> Option<i64> {
     (FIRST_MS..LAST_MS).contains(&ms).then_some(ms)
 }
 
+/// A number; one in E notation may have the decimal comma of a spreadsheet.
+pub(crate) fn parsed(text: &str) -> Option<f64> {
+    if text.contains(['e', 'E']) { text.replacen(',', ".", 1).parse().ok() } else { text.parse().ok() }
+}
+
 fn epoch(text: &str) -> Option<i64> {
     let number: f64 =
-        if text.bytes().all(|digit| digit.is_ascii_digit()) || text.contains(['.', 'e', 'E']) { text.parse().ok()? } else { return None };
+        if text.bytes().all(|digit| digit.is_ascii_digit()) || text.contains(['.', 'e', 'E']) { parsed(text)? } else { return None };
     // The unit that puts it between 2008 and 2100; no two do.
     let exact = text.parse::<i64>().ok();
     [(1e3, 1), (1.0, 1), (1e-3, 1_000), (1e-6, 1_000_000)].into_iter().find_map(|(scale, divisor)| {

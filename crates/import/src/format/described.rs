@@ -2,8 +2,11 @@
 
 use super::{
     super::{
-        candles,
-        edits::fixed,
+        candles::{
+            self,
+            grid::{self, CandleTimes},
+        },
+        edits::{Fix, fixed},
         evidence::when::TimeStyle,
         refusal::DATES,
         report::listed,
@@ -18,6 +21,7 @@ use super::{
     mapped, tokens,
 };
 use model::{
+    candles::Interval,
     schema::{self, Kind, Need},
     time::Time,
 };
@@ -46,7 +50,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let reasons: Vec<String> = tables.iter().filter_map(DescribedTable::lacking).collect();
     for of_table in tables {
         let names_tokens = of_table.names_tokens();
-        let Some(take) = take(file, of_table, &mut plan.says)? else { continue };
+        let Some(take) = take(file, of_table, &mut plan)? else { continue };
         plan.takes.push(match &token {
             Some(token) if !names_tokens => take.of(token),
             _ => take,
@@ -134,7 +138,7 @@ fn token(file: &FileToImport<'_>, plan: &mut ImportPlan) -> Result<Option<TokenM
 }
 
 /// The rows for one table; `None` if the file lacks a column of its mapping.
-fn take(file: &FileToImport<'_>, of: DescribedTable<'_>, says: &mut Vec<String>) -> Result<Option<Take>, Refusal> {
+fn take(file: &FileToImport<'_>, of: DescribedTable<'_>, plan: &mut ImportPlan) -> Result<Option<Take>, Refusal> {
     let DescribedTable { table, sheet, manifest, found } = of;
     let (format, Some(schema)) = (file.format, schema::table(table)) else { return Ok(None) };
     let made = Made::of(format, sheet);
@@ -163,21 +167,33 @@ fn take(file: &FileToImport<'_>, of: DescribedTable<'_>, says: &mut Vec<String>)
     let place = |raw: &Option<String>| sheet.names.iter().position(|name| Some(name) == raw.as_ref());
     let bound = bind(schema, &take.manifest, &sheet.names)?;
     let columns = bound.iter().filter(|bound| !is_said(bound.column.name)).filter_map(|bound| Some((bound.column, place(&bound.raw)?)));
-    let columns: Vec<mapped::Mapped> = columns.collect();
+    let mut columns: Vec<mapped::Mapped> = columns.collect();
     for when in columns.iter().filter_map(|column| time_style(sheet, &take, *column).transpose()) {
-        says.extend(when?.says().map(str::to_owned));
+        plan.says.extend(when?.says().map(str::to_owned));
+    }
+    let mut marks = false;
+    if let Some((at, when, placed)) = candle_times(file, sheet, table, &columns)? {
+        // Of the table's columns, the time alone is not read as it stands.
+        columns.retain(|(column, _)| column.name != "timestamp");
+        fixes.push(Fix::candle_time(sheet, at, when, placed));
+        marks = placed.marks(grid::has_more(sheet));
+        plan.says.extend(placed.ended.map(|_| grid::ENDS.to_owned()));
+        plan.notes.extend(placed.assumed());
     }
     fixes.extend(mapped::fixes(sheet, &columns));
     let worked_out = made.sources(format);
     let mut rows = made.over(fixed(take.rows, fixes), format, format.filled.get(table));
     if let Some(column) = &format.latest {
-        rows = latest(rows, sheet.rows(file.sniffed)?, column, says)?;
+        rows = latest(rows, sheet.rows(file.sniffed)?, column, &mut plan.says)?;
     }
     let left_out = format.left_out.get(table).cloned().unwrap_or_default();
     take = Take { rows, worked_out, ..take };
     left_out.clone_into(&mut take.left_out);
     if format.filled.contains_key(table) || format.latest.is_some() {
         take = take.keep(KEPT, &["yes"], &left_out);
+    }
+    if marks {
+        take = take.keep(grid::WHOLE, &["yes"], grid::PART);
     }
     match (format.chain.filter(|_| schema.column("chain").is_some()), &file.options.chain) {
         (None, _) => {}
@@ -188,6 +204,23 @@ fn take(file: &FileToImport<'_>, of: DescribedTable<'_>, says: &mut Vec<String>)
         (Some(_), _) => take = take.set("chain", &file.chain()),
     }
     Ok(Some(take))
+}
+
+/// The column of the times of candles, how they are written, and how they become open times.
+fn candle_times(
+    file: &FileToImport<'_>,
+    sheet: &Sheet,
+    table: &str,
+    columns: &[mapped::Mapped],
+) -> Result<Option<(usize, TimeStyle, CandleTimes)>, Refusal> {
+    let Some(&(_, at)) = columns.iter().find(|(column, _)| table == "candles" && column.name == "timestamp") else { return Ok(None) };
+    let Ok(Some(when)) = sheet.when(&sheet.column(at).collect::<Vec<_>>()) else { return Ok(None) };
+    let times: Vec<Option<i64>> = sheet.column(at).map(|cell| when.ms(cell)).collect();
+    let placed = CandleTimes::of(&times, file.format.ends, file.set("interval").and_then(Interval::parse));
+    if file.format.ends && placed.ended.is_none() {
+        return Err(grid::TOO_FEW.into());
+    }
+    Ok(Some((at, when, placed)))
 }
 
 /// How a column's times are written; `None` if it holds none. Refuses dates whose day and month cannot be told apart.

@@ -226,6 +226,8 @@ enum CellSign {
     /// Whole, and as large as amounts in wei.
     Wei,
     End,
+    /// Some are not empty.
+    Given,
 }
 
 /// Amounts in wei reach at least this.
@@ -245,6 +247,7 @@ impl CellSign {
                 cells().all(|cell| whole(cell).is_some()) && sheet.column(at).filter_map(whole).any(|amount| amount >= WEI_LEAST)
             }
             Self::End => candles::has_close_times(sheet),
+            Self::Given => sheet.column(at).any(|cell| !cell.trim().is_empty()),
         }
     }
 }

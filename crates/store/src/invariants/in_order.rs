@@ -12,7 +12,7 @@ use self::runs::{StepRun, Steps};
 use super::{Rule, named};
 use model::{
     interval::Interval,
-    time::{DAY_MS, Time},
+    time::{DAY_MS, MINUTE_MS, Time},
 };
 use source::text_runs::{pairs, runs_of};
 
@@ -306,7 +306,9 @@ impl TokenCandles {
             self.interval.is_some() && in_order && all >= STEPS_MIN && most.count * 10 >= all * 6 && most.length != interval
         });
         let other = if most.is_none() { self.steps.other(interval, all) } else { None };
-        let short: Vec<&Step> = self.steps.iter().filter(|step| step.length < interval).collect();
+        // Where few steps are exact, times some seconds off make no short candles.
+        let is_noise = |step: &Step| step.length % MINUTE_MS != 0 && step.length * 4 > interval * 3 && self.usual(interval) * 2 < all;
+        let short: Vec<&Step> = self.steps.iter().filter(|step| step.length < interval && !is_noise(step)).collect();
         if let Some(other) = other {
             let (start, run) = (Time(other.run.first.1).minute_text(), other.run.steps);
             let (of, among) = (length(other.length), length(interval));

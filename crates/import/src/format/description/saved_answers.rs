@@ -18,7 +18,9 @@ impl Formats {
                 let Some(row) = FormatRow::of_answer(provider, request)? else { continue };
                 // A built-in one that is known by the same signs says more.
                 let better = |known: &&FormatRow| known.word == row.word || row.file.is_none() && known.known == row.known;
-                if self.0.iter().any(|known| better(&known)) {
+                if let Some(known) = self.0.iter().position(|known| better(&known)) {
+                    // Whether times are ends is a fact of the service, which its description alone says.
+                    self.0[known].ends |= row.ends;
                     continue;
                 }
                 let own = self.0.iter().take_while(|known| known.file.is_some()).count();
