@@ -3,6 +3,7 @@
 
 mod columns;
 pub(super) mod currency;
+mod pools;
 mod series;
 mod times;
 mod volume_units;
