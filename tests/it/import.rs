@@ -12,6 +12,7 @@ mod placeholders;
 mod public_files;
 mod recorded_files;
 mod saved_answers;
+mod series;
 mod shapes;
 mod suggested_commands;
 mod times;

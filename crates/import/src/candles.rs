@@ -3,6 +3,7 @@
 
 mod columns;
 pub(super) mod currency;
+mod pools;
 pub(super) mod grid;
 mod series;
 mod times;

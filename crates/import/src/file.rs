@@ -1,6 +1,9 @@
 //! Imports one file into its tables: plans how to read it, reads its rows table by table, and records the tokens it adds.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    path::PathBuf,
+};
 
 use polars::prelude::DataFrame;
 
@@ -11,6 +14,7 @@ use super::{
     pair, quality,
     refusal::{COLUMN, Refusal, WRITE_TOKENS},
     report::{self, FileReport, Taken, few, listed},
+    seams::{self, Span},
     sheet::Sheet,
     sniff::Sniffed,
     table_index,
@@ -50,6 +54,12 @@ impl Run<'_> {
         if report.taken.iter().all(|taken| taken.rows == taken.set_aside + taken.left_out) {
             let (table, why) = report::why_nothing(report);
             return Err(format!("is nearest to {table}, but has no row that can be taken: {why}").into());
+        }
+        if let (Some(token), Some(span)) = (&plan.token, file.span) {
+            if !self.options.broken_too {
+                seams::meets(&self.spans, &report.path, token.address, span)?;
+            }
+            self.spans.push((report.path.clone(), report.file.clone(), token.address, span));
         }
         let names = sniffed.sheet.as_ref().map_or(&[][..], |sheet| &sheet.names);
         let unused: Vec<String> = names.iter().filter(|name| !file.used.contains(*name) && file.has_own_columns).cloned().collect();
@@ -149,6 +159,9 @@ impl Run<'_> {
             if about_tokens {
                 add_tokens(&frame, &mut file.needed);
             }
+            if take.table == "candles" {
+                file.span = Span::with(file.span, &frame);
+            }
             if shown.len() < SHOWN {
                 shown.extend(report::first_rows(&frame, &bound, SHOWN - shown.len()));
             }
@@ -184,9 +197,28 @@ impl Run<'_> {
         coin.map(|coin| Chain::of_coin(coin)).or_else(|| plan.chain.clone()).unwrap_or_else(said)
     }
 
+    /// The refusals of sheets and members that are named after another token than that which the user says, by path and name.
+    pub(super) fn parts_of_others(&self, known: &[(&PathBuf, Sniffed, &FormatRow)]) -> BTreeMap<(PathBuf, String), Refusal> {
+        let chain = self.options.chain.clone().unwrap_or_else(default_chain);
+        let mut parts = BTreeMap::<&PathBuf, Vec<&str>>::new();
+        for (path, sniffed, format) in known {
+            // Of other tables a sheet may be named after anything.
+            if format.into.iter().map(String::as_str).chain(self.options.table.as_deref()).any(|table| table == "candles") {
+                parts.entry(path).or_default().push(&sniffed.name);
+            }
+        }
+        let hints = TokenHints::of(self.options, &chain);
+        let refused = parts.into_iter().flat_map(|(path, names)| {
+            self.tokens.of_others(&names, hints).into_iter().map(move |(name, refusal)| ((path.clone(), name), refusal))
+        });
+        refused.collect()
+    }
+
     /// Refuses `--token` for files that are named after different tokens.
     fn hold_to_one_token(&mut self, sniffed: &Sniffed, plan: &ImportPlan) -> Result<(), String> {
-        let words: Vec<String> = pair::pair(&sniffed.name, |_| false).map(|pair| pair.base).into_iter().collect();
+        // Two words that may be a pair count here, as the files would be mixed.
+        let pair = pair::pair_in_name(&sniffed.name, |_| false).or_else(|| pair::pair_in_name(&sniffed.name, |_| true));
+        let words: Vec<String> = pair.map(|pair| pair.base).into_iter().collect();
         let (Some(token), Some(said), [symbol]) = (&plan.token, self.options.token, &words[..]) else { return Ok(()) };
         if token.address != said || token.by != TokenFoundBy::Said {
             return Ok(());
@@ -218,6 +250,8 @@ struct FileFacts {
     approximate: Vec<(&'static str, &'static str)>,
     /// Notes that every load repeats.
     notes: Vec<String>,
+    /// Its first and last candle.
+    span: Option<Span>,
     /// Notes on rejected rows, with their table.
     rejected: Vec<(&'static str, String)>,
 }

@@ -166,6 +166,7 @@ impl Run<'_> {
     /// Refuses files with many conflicting rows of one key: candles of one time with different prices come from several series, and which
     /// of two balances of a holder is kept would be arbitrary.
     fn refuse_conflicting(&mut self, table: &str, written: &Written) {
+        self.refuse_replacing(table, written);
         if !["candles", "holders", "tokens"].contains(&table) || self.options.broken_too {
             return;
         }
@@ -175,6 +176,23 @@ impl Run<'_> {
             let rows: u64 = file.taken.iter().filter(|taken| taken.table == table).map(|taken| taken.rows).sum();
             let Some(refusal) = quality::conflicting(table, &conflicts, rows, &file.movements) else { continue };
             self.refused_late.insert(file.file.clone(), refusal);
+        }
+    }
+
+    /// Refuses a sheet or member whose candles would take the place of those of another one of the same file.
+    fn refuse_replacing(&mut self, table: &str, written: &Written) {
+        if table != "candles" || self.options.broken_too {
+            return;
+        }
+        let of = |source: u32| self.report.files.iter().find(|file| file.source == Some(source));
+        for ((source, before), replaced) in &written.replaced {
+            let (Some(file), Some(other)) = (of(*source), of(*before)) else { continue };
+            let rows: u64 = file.taken.iter().filter(|taken| taken.table == table).map(|taken| taken.rows).sum();
+            if file.path == other.path
+                && let Some(refusal) = quality::replacing(replaced.rows, rows, &other.file)
+            {
+                self.refused_late.insert(file.file.clone(), refusal);
+            }
         }
     }
 

@@ -22,6 +22,7 @@ mod quality;
 mod refusal;
 mod report;
 mod rows;
+mod seams;
 mod sheet;
 mod sniff;
 mod spool;
@@ -143,6 +144,8 @@ struct Run<'a> {
     said_for: Option<String>,
     /// Provenance of rows, by source number and table.
     origins: Vec<(u32, &'static str, Origin)>,
+    /// First and last candles of the files about one token.
+    spans: Vec<seams::PartSpan>,
     /// Statistics to check against the other files, with their source numbers.
     observed: Vec<(u32, TokenStatistic)>,
 }
@@ -171,6 +174,7 @@ impl<'a> Run<'a> {
             approximate: BTreeSet::new(),
             said_for: None,
             origins: Vec::new(),
+            spans: Vec::new(),
             observed: Vec::new(),
         }
     }
@@ -223,10 +227,12 @@ impl Run<'_> {
             }
         }
         known.sort_by_key(|(_, _, format)| (format.into[0] != "tokens", format.word == "own"));
+        let others = self.parts_of_others(&known);
         for (path, sniffed, format) in known {
             let mut report =
                 FileReport { format: Some(format.word.clone()), title: Some(format.title.clone()), ..FileReport::new(path, &sniffed.name) };
-            match self.file(&sniffed, format, &mut report) {
+            let other = others.get(&(path.clone(), sniffed.name.clone())).cloned();
+            match other.map_or_else(|| self.file(&sniffed, format, &mut report), |refusal| Err(NotTaken::Refused(refusal))) {
                 Ok(()) => self.report.files.push(report),
                 Err(NotTaken::Cancelled) => return Err(ImportError::Cancelled),
                 Err(NotTaken::Refused(refusal)) => {

@@ -26,6 +26,14 @@ const NATIVE: &[&str] = &[
 const EXCHANGES: &str = "\
     POLONIEX BINANCE KRAKEN COINBASE BITSTAMP BITFINEX GEMINI BYBIT OKX OKEX KUCOIN HUOBI HTX GATE GATEIO MEXC BITGET BITTREX UPBIT \
     BITHUMB DERIBIT BITMEX BITMART LBANK YAHOO COINGECKO COINMARKETCAP CRYPTOCOMPARE CCXT FREQTRADE UNISWAP";
+/// Ordinary words of file and sheet names. Some are tickers as well; in a name they count as such only in capitals and if the dataset has them.
+const ORDINARY: &str = "\
+    ALL AND ASSET BACKTEST BACKUP BAR BARS CANDLE CANDLES CHART CLEAN CLOSE CLOSED COIN COINS COPY COUNTRY CRYPTO CSV CURRENCY DAILY DATA \
+    DATASET DAY DAYS DOLLARS DOWNLOAD EXPORT FEED FILE FINAL FOR FROM FULL FUTURES HIST HISTORICAL HISTORY HOUR HOURLY IN INDEX INDUSTRY \
+    INTRADAY KLINE KLINES LAST LATEST LIST LIVE MAIN MARKET MERGED MINUTE MONTH MONTHLY MY NEW OF OHLC OHLCV OLD ONE OPEN OUR OUT OUTPUT \
+    PAIR PAIRS PERP POOL PORTFOLIO PRICE PRICES QUOTE QUOTES RATE RATES RAW REGISTRY REPORT RESULT RESULTS RUN SAMPLE SERIES SHEET SPOT \
+    SUMMARY SWAP TABLE TELEMETRY TEMP TEST THE TICKER TICKS TO TODAY TOKEN TOKENS TOTAL TRADE TRADES TRY TWO USD UTC VOLUME VS WEEK WEEKLY \
+    YEAR YEARLY YTD JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC Q1 Q2 Q3 Q4";
 /// Multiplier prefixes: exchanges trade some tokens by the thousand or more.
 const MULTIPLIERS: &[(&str, f64)] = &[("1000000", 1e6), ("10000", 1e4), ("1000", 1e3), ("1M", 1e6)];
 
@@ -34,6 +42,8 @@ const MULTIPLIERS: &[(&str, f64)] = &[("1000000", 1e6), ("10000", 1e4), ("1000",
 pub(super) struct TradingPair {
     pub base: String,
     pub quote: String,
+    /// Two words of a name that is not in capitals: they may stand beside each other by chance.
+    pub loose: bool,
 }
 
 impl TradingPair {
@@ -43,7 +53,7 @@ impl TradingPair {
 
     /// A pair with the base's common ticker: XBT is BTC.
     fn of(base: &str, quote: &str) -> Self {
-        Self { base: common_ticker(base), quote: quote.to_owned() }
+        Self { base: common_ticker(base), quote: quote.to_owned(), loose: false }
     }
 }
 
@@ -99,22 +109,68 @@ pub(super) fn currency_of(name: &str) -> Option<String> {
     is_currency(rest).then(|| rest.to_owned())
 }
 
-/// The words of a name, in upper case.
-pub(super) fn words(name: &str) -> Vec<String> {
+/// A word of a name, in upper case.
+struct Word {
+    text: String,
+    /// Whether it is written in capitals, as tickers are.
+    capital: bool,
+}
+
+fn split(name: &str) -> Vec<Word> {
     let stem = name.rsplit('/').next().unwrap_or(name);
     let stem = stem.split('.').next().unwrap_or(stem);
     let words = stem.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     // Bitfinex prefixes pairs with a lower-case t: tBTCUSD.
     let plain = |word: &str| {
         let rest = word.strip_prefix('t').filter(|rest| rest.len() >= 6 && rest.bytes().all(|byte| byte.is_ascii_uppercase()));
-        rest.unwrap_or(word).to_uppercase()
+        let word = rest.unwrap_or(word);
+        // `1D` is a length, not a ticker.
+        let letters = word.bytes().filter(u8::is_ascii_uppercase).count();
+        Word { text: word.to_uppercase(), capital: letters > 1 && !word.contains(char::is_lowercase) }
     };
     words.map(plain).collect()
 }
 
-/// The coin ticker among the words of a file name.
-pub(super) fn coin(name: &str) -> Option<String> {
-    words(name).iter().map(|word| common_ticker(word)).find(|word| BASES.contains(&word.as_str()))
+/// The words of a name, in upper case; of a sheet or a member, those of its own name.
+pub(super) fn words(name: &str) -> Vec<String> {
+    split(name).into_iter().map(|word| word.text).collect()
+}
+
+/// The words of a name that are symbols of the dataset; an ordinary word is one only in capitals.
+pub(super) fn symbols(name: &str, known: impl Fn(&str) -> bool) -> Vec<String> {
+    split(name).into_iter().filter(|word| known(&word.text) && (word.capital || !is_ordinary(&word.text))).map(|word| word.text).collect()
+}
+
+fn is_ordinary(word: &str) -> bool {
+    ORDINARY.split_whitespace().any(|ordinary| ordinary == word)
+}
+
+fn is_exchange(word: &str) -> bool {
+    EXCHANGES.split_whitespace().any(|exchange| exchange == word)
+}
+
+/// Whether a word of a name is a ticker: a symbol of the dataset, a coin, or written as tickers are.
+fn is_ticker(word: &Word, known: &dyn Fn(&str) -> bool) -> bool {
+    let text = common_ticker(&word.text);
+    let listed = known(&word.text) && (word.capital || !is_ordinary(&word.text)) || BASES.contains(&text.as_str()) || is_native(&text);
+    listed || word.capital && text.len() <= 12 && !is_ordinary(&text) && !is_exchange(&text)
+}
+
+/// The coin tickers among the words of a file name.
+pub(super) fn coins(name: &str) -> Vec<String> {
+    split(name).iter().map(|word| common_ticker(&word.text)).filter(|word| BASES.contains(&word.as_str())).collect()
+}
+
+/// The one token that a sheet's or a member's own name tells: by a pair, or by a single ticker beside ordinary words.
+pub(super) fn ticker(name: &str, known: impl Fn(&str) -> bool) -> Option<String> {
+    let words = split(name);
+    if let Some(pair) = of_words(&words, &known, true) {
+        return Some(pair.base);
+    }
+    let mut tickers: Vec<String> =
+        words.iter().filter(|word| is_ticker(word, &known) && !is_money(&word.text)).map(|word| common_ticker(&word.text)).collect();
+    tickers.dedup();
+    if tickers.len() == 1 { tickers.pop() } else { None }
 }
 
 /// The address in a name: `0x` and exactly 40 hex digits.
@@ -124,25 +180,35 @@ pub(super) fn address(name: &str) -> Option<Address> {
         .find_map(|at| name.get(at..at + 42).and_then(Address::parse))
 }
 
-/// The trading pair in a name or a ticker: `UNIUSDT`, `ETH_BTC`, `BTC-USD`, `BTC/USD`. `known` tells whether a word is a token's symbol.
+/// The trading pair in a ticker: `UNIUSDT`, `ETH_BTC`, `BTC-USD`, `BTC/USD`. `known` tells whether a word is a token's symbol.
 pub(super) fn pair(text: &str, known: impl Fn(&str) -> bool) -> Option<TradingPair> {
-    // A slash separates folders in a file name, but base and quote in a ticker.
-    let is_file = text.rsplit('/').next().is_some_and(|last| last.contains('.'));
-    let words = if is_file { words(text) } else { words(&text.replace('/', "_")) };
-    let quote = |word: &str| DOLLARS.iter().chain(OTHERS).any(|quote| *quote == word);
+    // A slash separates base and quote here; every word may be a ticker, whatever its case.
+    let words: Vec<Word> = split(&text.replace('/', "_")).into_iter().map(|word| Word { capital: true, ..word }).collect();
+    of_words(&words, &known, false)
+}
+
+/// The trading pair in a file's name, whose words need not be tickers: `report_try` is none. Of a sheet or a member, its own name goes first,
+/// and that of its container counts only where its own names no token.
+pub(super) fn pair_in_name(name: &str, known: impl Fn(&str) -> bool) -> Option<TradingPair> {
+    let of = |name: &str| of_words(&split(name), &known, true);
+    let container = || name.rsplit_once('/').filter(|_| !split(name).iter().any(|word| is_ticker(word, &known)));
+    of(name).or_else(|| of(container()?.0))
+}
+
+/// The pair among the words of a ticker, or of a name.
+fn of_words(words: &[Word], known: &dyn Fn(&str) -> bool, in_name: bool) -> Option<TradingPair> {
+    let is_base = |word: &Word| if in_name { is_ticker(word, known) } else { known(&word.text) || !is_exchange(&word.text) };
     // In `exchange_ETH_BTC` the pair is the last two words: quote currencies can be priced themselves.
     let behind = |i: usize| {
-        let next = words.get(i + 2).is_some_and(|next| quote(next) && *next != words[i + 1]);
-        next && OTHERS.contains(&words[i + 1].as_str()) && !known(&words[i])
+        let next = words.get(i + 2).is_some_and(|next| is_quote(&next.text) && next.text != words[i + 1].text);
+        next && OTHERS.contains(&words[i + 1].text.as_str()) && !known(&words[i].text)
     };
-    let apart = words.windows(2).enumerate().find(|(i, two)| {
-        quote(&two[1]) && !behind(*i) && (known(&two[0]) || !EXCHANGES.split_whitespace().any(|exchange| exchange == two[0]))
-    });
+    let apart = words.windows(2).enumerate().find(|(i, two)| is_quote(&two[1].text) && !behind(*i) && is_base(&two[0]));
     if let Some((_, [base, quote])) = apart {
-        return Some(TradingPair::of(base, quote));
+        return Some(TradingPair { loose: !(base.capital && quote.capital), ..TradingPair::of(&base.text, &quote.text) });
     }
-    let joined = |word: &String| {
-        if known(word) {
+    let joined = |Word { text: word, capital }: &Word| {
+        if known(word) || is_quote(word) || in_name && is_ordinary(word) {
             return None;
         }
         let all = |quotes: &'static [&'static str], least: usize| {
@@ -155,11 +221,17 @@ pub(super) fn pair(text: &str, known: impl Fn(&str) -> bool) -> Option<TradingPa
             return Some(TradingPair::of(base(quote).trim_end_matches('Z'), quote));
         }
         let known_base = |quote: &&str| BASES.contains(&base(quote)) || known(base(quote));
+        // `telemetry` is no pair in TRY, nor `priceusd` one of PRICE.
+        let may_be = |quote: &&str| {
+            let base = base(quote);
+            let is_word = is_ordinary(base) && (!capital || *quote == "USD");
+            !in_name || !is_word && (*capital || DOLLARS.contains(quote) || is_native(base))
+        };
         let quote = all(DOLLARS, 2)
             .find(known_base)
-            .or_else(|| all(DOLLARS, 2).next())
+            .or_else(|| all(DOLLARS, 2).find(may_be))
             .or_else(|| all(OTHERS, 3).find(known_base))
-            .or_else(|| all(OTHERS, 3).next())?;
+            .or_else(|| all(OTHERS, 3).find(may_be))?;
         Some(TradingPair::of(base(quote), quote))
     };
     words.iter().find_map(joined)
@@ -215,12 +287,49 @@ mod tests {
             ("OHLC_XXBTZUSD_1440.json", Some(("BTC", "USD"))),
             ("tBTCUSD.json", Some(("BTC", "USD"))),
             ("BTCEUR.csv", Some(("BTC", "EUR"))),
+            ("btceur.csv", Some(("BTC", "EUR"))),
             ("X:BTCUSD", Some(("BTC", "USD"))),
             ("BTC/USDT:USDT", Some(("BTC", "USDT"))),
             ("BTCTUSD", Some(("BTC", "TUSD"))),
+            ("ONEUSD", Some(("ONE", "USD"))),
+            ("ONEUSDT-1d.csv", Some(("ONE", "USDT"))),
+            ("PEPE_EUR.csv", Some(("PEPE", "EUR"))),
+            ("btc_eth.csv", Some(("BTC", "ETH"))),
+            ("wbtc_usd.csv", Some(("WBTC", "USD"))),
+            // Ordinary words are no tickers.
+            ("prices_usd_eur.csv", None),
+            ("PRICES_USD_EUR.csv", None),
+            ("backtest_one_usdt.csv", None),
+            ("all_btc.csv", None),
+            ("data_brl.csv", None),
+            ("my_eth_data.csv", None),
+            ("report_try.csv", None),
+            ("run1_eur.csv", None),
+            ("2024_EUR.csv", None),
+            ("telemetry.csv", None),
+            ("dollars.csv", None),
+            ("priceusd.csv", None),
+            ("FDUSD.csv", None),
+            // A sheet's name goes before that of its workbook, which counts if the sheet's names no token.
+            ("btc_eth.xlsx/BTC", None),
+            ("btc_eth.xlsx/Sheet1", Some(("BTC", "ETH"))),
+            ("UNIUSDT.zip/2024-01.csv", Some(("UNI", "USDT"))),
         ] {
-            let found = pair(name, |word| word == "WBTC");
+            let known = |word: &str| word == "WBTC";
+            let found = if name.contains('.') { pair_in_name(name, known) } else { pair(name, known) };
             assert_eq!(found.as_ref().map(|pair| (pair.base.as_str(), pair.quote.as_str())), expected, "{name}");
+        }
+        for (name, expected) in [
+            ("p.xlsx/BTC", Some("BTC")),
+            ("p.xlsx/ETH 2024", Some("ETH")),
+            ("p.zip/PEPE-USD.csv", Some("PEPE")),
+            ("p.zip/shib.csv", None),
+            ("p.xlsx/BTC vs ETH", None),
+            ("p.xlsx/Sheet1", None),
+            ("p.xlsx/1D", None),
+            ("p.xlsx/JAN", None),
+        ] {
+            assert_eq!(ticker(name, |_| false).as_deref(), expected, "{name}");
         }
         assert_eq!(without_multiplier("1000PEPE"), Some(("PEPE", 1e3)));
         assert_eq!(without_multiplier("SHIB1000"), Some(("SHIB", 1e3)));

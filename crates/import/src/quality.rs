@@ -120,6 +120,18 @@ fn lost_amounts(amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
     Some(Flaw { what, advice: format!(": {WRITE_TOKENS}; or say --broken-too to take it all the same") })
 }
 
+/// The refusal of a part of a file whose candles would replace those of the part `other`; `None` if they are few, as where two parts meet.
+pub(super) fn replacing(replaced: u64, rows: u64, other: &str) -> Option<Refusal> {
+    let many = replaced * 2 > rows || replaced >= CONFLICTS_MIN && replaced as f64 > BROKEN_MAX * rows as f64;
+    // No command is suggested: it would mix the series.
+    many.then(|| {
+        Refusal::new(format!(
+            "has {replaced} of {rows} candles at the times of candles of `{other}`, with other figures: they are two series, and one token has one; save the \
+             one that is meant as a file of its own, or say --broken-too to let the later take the place of the earlier"
+        ))
+    })
+}
+
 /// The refusal of a file with too many rows that have the key of another row but different values; `None` if they are few.
 pub(super) fn conflicting(table: &str, conflicts: &[&Repeat], rows: u64, movements: &[String]) -> Option<Refusal> {
     let (first, count) = (conflicts.iter().min_by_key(|repeat| repeat.row)?, conflicts.len() as u64);

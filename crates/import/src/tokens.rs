@@ -141,7 +141,7 @@ impl KnownTokens {
         self.bare.get(address).is_some_and(|chains| !chains.contains(chain))
     }
 
-    fn has_symbol(&self, symbol: &str) -> bool {
+    pub(super) fn has_symbol(&self, symbol: &str) -> bool {
         self.by_symbol.contains_key(symbol)
     }
 
@@ -241,12 +241,14 @@ impl KnownTokens {
         }
         let (symbol, place) = match content {
             Some(content) => (Some(content.to_uppercase()), "from the file"),
-            None => (self.only_symbol(name, hints.contract)?, "from the file's name"),
+            None => (self.only_symbol(name, hints)?, "from the file's name"),
         };
         if let Some(address) = hints.token {
             let coin = hints.coin.map(str::to_uppercase);
+            let in_name = pair::coins(name);
+            let other = in_name.first().filter(|_| coin.as_ref().is_some_and(|coin| !in_name.iter().any(|named| alike(coin, named))));
             // The ticker of another coin is not an alias of this one.
-            if let (Some(coin), Some(symbol), false) = (&coin, &symbol, hints.forced)
+            if let (Some(coin), Some(symbol), false) = (&coin, symbol.as_ref().or(other), hints.forced)
                 && pair::is_native(symbol)
                 && !alike(coin, symbol)
             {
@@ -266,7 +268,7 @@ impl KnownTokens {
             return Ok(found(address, known.or(symbol), TokenFoundBy::Said, says));
         }
         let Some(symbol) = symbol else {
-            return Err(refused("does not say which token it is of", pair::coin(name).as_deref(), hints.contract));
+            return Err(refused("does not say which token it is of", pair::coins(name).first().map(String::as_str), hints.contract));
         };
         if let Some(address) = self.by_symbol(&symbol, hints)? {
             return Ok(found(address, Some(symbol), TokenFoundBy::File, place.to_owned()));
@@ -275,25 +277,71 @@ impl KnownTokens {
         Err(Refusal { reason: format!("{}, or import a list that has it first", refusal.reason), ..refusal })
     }
 
-    /// The only word of the name that is a symbol.
-    fn only_symbol(&self, name: &str, contract: bool) -> Result<Option<String>, Refusal> {
-        let mut symbols: Vec<String> = pair::words(name).into_iter().filter(|word| self.has_symbol(word)).collect();
+    /// The only word of the name that is a symbol. Of several it is none where the user says the token.
+    fn only_symbol(&self, name: &str, hints: TokenHints<'_>) -> Result<Option<String>, Refusal> {
+        let mut symbols = pair::symbols(name, |word| self.has_symbol(word));
         symbols.dedup();
         match &symbols[..] {
-            [] => Ok(None),
             [one] => Ok(Some(one.clone())),
-            many => Err(refused(&format!("could be of `{}` by its name", many.join("`, `")), None, contract)),
+            many if many.is_empty() || hints.token.is_some() => Ok(None),
+            many => Err(refused(&format!("could be of `{}` by its name", many.join("`, `")), None, hints.contract)),
         }
+    }
+
+    /// Refusals of parts of one container that are not of the token that the user says: a sheet or a file of an archive for each of several
+    /// tokens, as their names tell. By the part's name.
+    pub(super) fn of_others(&self, parts: &[&str], hints: TokenHints<'_>) -> Vec<(String, Refusal)> {
+        let Some(token) = hints.token.filter(|_| !hints.forced) else { return Vec::new() };
+        let named: Vec<(&str, String)> =
+            parts.iter().filter_map(|&part| Some((part, pair::ticker(part, |word| self.has_symbol(word))?))).collect();
+        if named.windows(2).all(|two| alike(&two[0].1, &two[1].1)) {
+            return Vec::new();
+        }
+        let said = hints.coin.map(str::to_uppercase).or_else(|| self.symbol(&token));
+        let is_said = |ticker: &str| said.as_deref().is_some_and(|said| alike(said, ticker));
+        let none = !named.iter().any(|(_, ticker)| is_said(ticker));
+        let option = if hints.coin.is_some() { "--coin" } else { "--token" };
+        let mut shown: Vec<String> = named.iter().map(|(_, ticker)| format!("`{ticker}`")).collect();
+        shown.dedup();
+        let refusal = |ticker: &str| {
+            let reason = if none {
+                format!(
+                    "is of `{ticker}` by its name, and beside it are others ({}): {option} is for one token, so save the part that is meant as a file \
+                     of its own, or say --broken-too to take all of them as one token",
+                    few(&shown, SHARING_SHOWN)
+                )
+            } else {
+                let said = said.as_deref().unwrap_or_default();
+                format!("is of `{ticker}` by its name, and {option} is taken for the part of `{said}`: import it with an option of its own")
+            };
+            let refusal = Refusal::new(reason);
+            if pair::is_native(ticker) {
+                refusal.say("coin", ticker)
+            } else if none {
+                refusal
+            } else {
+                refusal.say("token", ADDRESS)
+            }
+        };
+        named.iter().filter(|(_, ticker)| !is_said(ticker)).map(|(part, ticker)| ((*part).to_owned(), refusal(ticker))).collect()
     }
 
     /// As `find`, for prices: tries a trading pair first, whose quote must be dollars.
     pub(super) fn find_traded(&self, name: &str, content: Option<&str>, hints: TokenHints<'_>) -> Result<TokenMatch, Refusal> {
-        let in_name =
-            || pair::pair(name, |word| self.has_symbol(word)).filter(|pair| content.is_some_and(|content| alike(content, &pair.base)));
-        let Some(pair) = pair::pair(content.unwrap_or(name), |word| self.has_symbol(word)).or_else(in_name) else {
+        let known = |symbol: &str| self.has_symbol(symbol);
+        let in_content = content.and_then(|content| pair::pair(content, known));
+        let is_in_name = in_content.is_none();
+        let in_name = || pair::pair_in_name(name, known).filter(|pair| content.is_none_or(|content| alike(content, &pair.base)));
+        let Some(pair) = in_content.or_else(in_name) else {
             return self.find(name, content, hints);
         };
         if !pair.in_dollars() && !hints.as_usd {
+            // Two words of a name may be no pair, and the token is said; the currency then counts as unknown, which is told.
+            if is_in_name && pair.loose && hints.token.is_some() {
+                let mut found = self.find(name, content, hints)?;
+                found.says.push_str(&format!("; `{}` in its name is not taken for the currency of its prices", pair.quote));
+                return Ok(found);
+            }
             let (base, quote) = (&pair.base, &pair.quote);
             // No command is suggested: it would treat another currency as dollars.
             return Err(format!(
@@ -301,7 +349,6 @@ impl KnownTokens {
             )
             .into());
         }
-        let known = |symbol: &str| self.has_symbol(symbol);
         let (symbol, multiplier) = match pair::without_multiplier(&pair.base) {
             Some((symbol, multiplier)) if !known(&pair.base) && (known(symbol) || hints.token.is_some()) => (symbol, multiplier),
             _ => (pair.base.as_str(), 1.0),
@@ -318,7 +365,7 @@ impl KnownTokens {
 }
 
 /// Whether two symbols are of one asset: equal, or one of them wrapped.
-fn alike(a: &str, b: &str) -> bool {
+pub(super) fn alike(a: &str, b: &str) -> bool {
     let (a, b) = (a.to_uppercase(), b.to_uppercase());
     a == b || a.strip_prefix('W') == Some(&b) || b.strip_prefix('W') == Some(&a)
 }
@@ -398,6 +445,14 @@ mod tests {
                 Err("does not say which token it is of: say which it is with --token ADDRESS, or with --coin SYMBOL"),
             ),
             ("UNI_BTC.csv", None, None, Err("has prices of UNI in BTC, and candles are in USD")),
+            ("UNI_BTC.csv", None, Some(uni.as_str()), Err("has prices of UNI in BTC, and candles are in USD")),
+            ("btceur.csv", None, Some(uni.as_str()), Err("has prices of BTC in EUR, and candles are in USD")),
+            ("btc_eth.csv", None, None, Err("has prices of BTC in ETH, and candles are in USD")),
+            ("btc_eth.csv", None, Some(uni.as_str()), Ok((uni.as_str(), 1.0))),
+            ("uni_eth_pool.csv", None, Some(uni.as_str()), Ok((uni.as_str(), 1.0))),
+            ("uni-pepe.csv", None, Some(uni.as_str()), Ok((uni.as_str(), 1.0))),
+            ("my_eth_data.csv", None, Some(uni.as_str()), Ok((uni.as_str(), 1.0))),
+            ("report_try.csv", None, None, Err("does not say which token it is of: say which it is with --token ADDRESS")),
             ("uni-pepe.csv", None, None, Err("could be of `UNI`, `PEPE` by its name")),
             ("XRPUSDT.csv", None, Some(uni.as_str()), Ok((uni.as_str(), 1.0))),
         ] {
@@ -408,6 +463,26 @@ mod tests {
             }
         }
         assert!(tokens.find_traded("UNI_BTC.csv", None, hints(None, true)).is_ok());
+        let new = format!("0x{}", "5".repeat(40));
+        for name in ["prices_usd_eur.csv", "backtest_one_usdt.csv", "btc_eth.csv", "report_try.csv", "final_try2.csv"] {
+            let found = tokens.find_traded(name, None, hints(Some(&new), false)).unwrap();
+            assert_eq!((found.symbol, found.quoted), (None, false), "{name}: no word of it is the symbol, nor tells the currency");
+        }
+        let others = |parts: &[&str], said: &str, coin: Option<&'static str>| {
+            let hints = TokenHints { coin, ..hints(Some(said), false) };
+            tokens.of_others(parts, hints).into_iter().map(|(part, refusal)| (part, refusal.say)).collect::<Vec<_>>()
+        };
+        let btc = Address::coin("BTC").to_string();
+        assert_eq!(others(&["p.xlsx/BTC", "p.xlsx/ETH"], &btc, Some("btc")), [("p.xlsx/ETH".to_owned(), vec![("coin", "ETH".to_owned())])]);
+        assert_eq!(others(&["p.xlsx/UNI", "p.xlsx/SHIB"], &uni, None), [("p.xlsx/SHIB".to_owned(), vec![("token", ADDRESS.to_owned())])]);
+        assert_eq!(others(&["p.xlsx/AAVE", "p.xlsx/SHIB"], &uni, None).len(), 2, "none of them is of the token");
+        for parts in [
+            &["p.xlsx/BTC 2023", "p.xlsx/BTC 2024"][..],
+            &["p.zip/BTCUSDT-2023.csv", "p.zip/BTCUSDT-2024.csv"],
+            &["p.xlsx/data", "p.xlsx/Notes"],
+        ] {
+            assert!(others(parts, &btc, Some("BTC")).is_empty(), "{parts:?}");
+        }
         let named = format!("export-{pepe}.csv");
         assert!(tokens.find(&named, None, hints(Some(&uni), false)).unwrap_err().reason.contains("and --token says"));
     }

@@ -15,7 +15,7 @@ fn gz(bytes: &[u8]) -> Vec<u8> {
     packed.finish().unwrap()
 }
 
-fn zip(members: &[(&str, &[u8])]) -> Vec<u8> {
+pub(super) fn zip(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut archive = ZipWriter::new(std::io::Cursor::new(Vec::new()));
     for (name, bytes) in members {
         archive.start_file(*name, SimpleFileOptions::default()).unwrap();

@@ -5,12 +5,13 @@ use super::{
     super::{
         evidence::currency::{of_cell, of_text},
         format::FileToImport,
-        names::Names,
+        names::{Names, SERIES, is_one_of},
         pair,
         refusal::Refusal,
         sheet::Sheet,
     },
     columns::CandleColumns,
+    pools,
 };
 
 /// Columns and members that name a currency and nothing else.
@@ -61,13 +62,26 @@ pub(super) fn named(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumn
 
 /// The currencies in currency columns, for the picked rows.
 fn in_columns(file: &FileToImport<'_>, sheet: &Sheet) -> Vec<NamedCurrency> {
-    if !sheet.named {
-        return Vec::new();
-    }
     let names = Names::of(&sheet.names);
     let mut all = Vec::new();
-    for (words, sure) in [(NAMES, true), (MAYBE, false)] {
-        for at in names.all(words) {
+    let all_of = |words: &str| if sheet.named { names.all(words) } else { Vec::new() };
+    // Any other column that says a currency in every row, but that of a fee or of what is traded; dollars may be what is traded.
+    let others = || {
+        let other = |at: &usize| {
+            let of_fee = ["fee", "commission", "tax"].iter().any(|word| names.whole(*at).contains(word));
+            let of_traded = is_one_of(names.last(*at), "base baseasset basecurrency") || pools::is_of_pool(&sheet.names[*at]);
+            let first = sheet.column(*at).find(|cell| !cell.is_empty()).unwrap_or_default().trim().to_uppercase();
+            let is_told = pair::is_money(&first) && (!pair::is_dollar(&first) || !is_one_of(names.last(*at), SERIES));
+            is_told && (!sheet.named || !of_fee && !of_traded)
+        };
+        (0..names.len()).filter(other).collect()
+    };
+    for (words, sure) in [(NAMES, true), (MAYBE, false), ("", false)] {
+        // The others count where no column is named for a currency.
+        if words.is_empty() && !all.is_empty() {
+            break;
+        }
+        for at in if words.is_empty() { others() } else { all_of(words) } {
             let name = &sheet.names[at];
             let picked = file.options.pick.iter().find(|(column, _)| column.eq_ignore_ascii_case(name));
             let values: Vec<String> = match picked {

@@ -14,10 +14,13 @@ use super::{
         sheet::Sheet,
     },
     columns::CandleColumns,
+    pools,
 };
 
 /// Members beside the table that name the quote currency.
 const QUOTED: &str = "currency quotecurrency vscurrency quote";
+/// Columns of `SERIES` that hold names and units as well as symbols.
+const TEXTS: &str = "name coinname cryptoname instrumentname slug unit";
 /// Maximum number of series per file.
 const SERIES_MAX: usize = 20_000;
 
@@ -61,7 +64,8 @@ pub(super) fn by_series(
     let combinations = parts.found.len();
     if combinations <= 1 {
         let values = parts.found.keys().next();
-        let content = values.and_then(|values| content(&parts, values));
+        let content = values.and_then(|values| told(file, sheet, &parts, values));
+        pools::is_of_said_token(file, sheet, found)?;
         let token = match file.stated_token()? {
             Some(token) => token,
             None => file.traded(content.as_deref().or_else(|| beside(sheet)))?,
@@ -123,6 +127,20 @@ fn split(file: &FileToImport<'_>, sheet: &Sheet, parts: &SeriesColumns, symbol: 
     Ok(ImportPlan::of(vec![take]).saying_all(says))
 }
 
+/// The symbol or pair that tells the token of all rows. In a column that is not for symbols, or has no name, only a pair or a known symbol
+/// does: `TRUE` and `run1` do not.
+fn told(file: &FileToImport<'_>, sheet: &Sheet, parts: &SeriesColumns, values: &[String]) -> Option<String> {
+    let at = parts.symbols.iter().copied().find(|&at| value(parts, values, at).is_some())?;
+    let content = content(parts, values)?;
+    let text = content.to_uppercase();
+    let is_for_symbols = || sheet.named && !is_one_of(Names::of(&sheet.names).last(at), TEXTS);
+    let known = |word: &str| file.tokens.has_symbol(word);
+    // With `--token`, a coin beside the rows may be their currency as well.
+    let is_coin = || pair::is_native(&text) && (file.hints.token.is_none() || file.hints.coin.is_some());
+    let is_token = known(&text) || is_coin() || is_for_symbols() || pair::pair_in_name(&text.replace('/', "_"), known).is_some();
+    is_token.then_some(content)
+}
+
 /// Finds the columns that tell series apart, and their values in all picked rows.
 fn parts(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, token: Option<usize>) -> Result<SeriesColumns, String> {
     let names = Names::of(&sheet.names);
@@ -131,8 +149,13 @@ fn parts(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, token: O
         !used && sheet.column(*at).take(200).all(|cell| cell.is_empty() || cell.parse::<f64>().is_err())
     };
     let of = |words: &str| -> Vec<usize> { if sheet.named { names.all(words).into_iter().filter(texts).collect() } else { Vec::new() } };
-    let (mut symbols, places, quotes) = (of(SERIES), of(PLACES), of(QUOTES));
-    symbols.retain(|at| !places.contains(at) && !quotes.contains(at));
+    let (mut symbols, mut places, mut quotes) = (of(SERIES), of(PLACES), of(QUOTES));
+    // What names a pool or its two tokens tells series apart, but not which of the two is priced.
+    let in_pool = |at: &usize| pools::is_of_pool(&sheet.names[*at]);
+    quotes.retain(|at| !in_pool(at));
+    places.extend(of("id address symbol name pool pooladdress poolid").into_iter().filter(in_pool));
+    places.dedup();
+    symbols.retain(|at| !places.contains(at) && !quotes.contains(at) && !in_pool(at));
     // Without a header, a column with few distinct texts holds symbols.
     if !sheet.named {
         symbols = (0..sheet.names.len())
@@ -284,8 +307,9 @@ fn pick(file: &FileToImport<'_>, sheet: &Sheet, parts: &SeriesColumns) -> Refusa
 
 /// The column of token addresses. Columns of a pool (`pool.id`, `pair.token0.id`) do not hold the token that is priced.
 fn token_column(sheet: &Sheet, names: &Names) -> Option<usize> {
-    let of_pool = |name: &str| name.rsplit('.').skip(1).any(|part| is_one_of(&plain(part), "pool pair"));
-    let holds = |at: &usize| !of_pool(&sheet.names[*at]) && super::super::evidence::addresses(sheet.column(*at)) > 0.9;
+    let of_pair = |name: &str| name.rsplit('.').skip(1).any(|part| plain(part) == "pair");
+    let in_pool = |name: &str| of_pair(name) || pools::is_of_pool(name);
+    let holds = |at: &usize| !in_pool(&sheet.names[*at]) && super::super::evidence::addresses(sheet.column(*at)) > 0.9;
     let mut all = names.all(TOKEN);
     all.extend(names.all("address token contract id"));
     all.into_iter().find(holds)
