@@ -135,8 +135,7 @@ fn most_frequent(rows: &[NumberedRow], count: fn(&Vec<String>) -> usize) -> Opti
 /// yfinance writes two header lines, price names and tickers in either order, and mostly a third with the name of the index. With several
 /// tickers, each stands behind the names of its columns.
 fn yfinance(rows: &[NumberedRow]) -> Option<TextLayout> {
-    const PRICES: &[&str] =
-        &["open", "high", "low", "close", "adj close", "volume", "dividends", "stock splits", "capital gains"];
+    const PRICES: &[&str] = &["open", "high", "low", "close", "adj close", "volume", "dividends", "stock splits", "capital gains"];
     let [(_, first), (_, second), rest @ ..] = rows else { return None };
     let starts = |row: &[String], word: &str| row.first().is_some_and(|cell| cell.is_empty() || cell.eq_ignore_ascii_case(word));
     let are_prices = |row: &[String]| row.len() > 1 && row[1..].iter().all(|cell| PRICES.contains(&cell.to_lowercase().as_str()));
