@@ -11,6 +11,7 @@ mod malformed;
 mod placeholders;
 mod public_files;
 mod recorded_files;
+mod reported_shapes;
 mod saved_answers;
 mod series;
 mod shapes;

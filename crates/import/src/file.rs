@@ -12,7 +12,7 @@ use super::{
     format::{self, FileToImport, FormatRow, ImportPlan, Take},
     names::Names,
     pair, quality,
-    refusal::{COLUMN, Refusal, WRITE_TOKENS},
+    refusal::{COLUMN, LostColumn, Refusal, WRITE_TOKENS},
     report::{self, FileReport, Taken, few, listed},
     seams::{self, Span},
     sheet::Sheet,
@@ -35,9 +35,19 @@ const ABOUT_TOKENS: &[&str] = &["candles", "holders", "holder_counts", "transfer
 const SHOWN: usize = 5;
 
 impl Run<'_> {
-    /// Reads the rows of one file into their tables; its notes and findings go to `report`.
-    pub(super) fn file(&mut self, sniffed: &Sniffed, format: &FormatRow, report: &mut FileReport) -> Result<(), NotTaken> {
-        let plan = self.plan(sniffed, format, report)?;
+    /// Reads the rows of one file into their tables, without the columns `lost`; its notes and findings go to `report`.
+    pub(super) fn file(
+        &mut self,
+        sniffed: &Sniffed,
+        format: &FormatRow,
+        lost: &[LostColumn],
+        report: &mut FileReport,
+    ) -> Result<(), NotTaken> {
+        let mut plan = self.plan(sniffed, format, report)?;
+        for LostColumn { table, column, why } in lost {
+            plan.leave_out(table, column);
+            plan.notes.push(format!("warning: `{column}` is left empty, as the file {why}"));
+        }
         let source = self.sources;
         // Marked as refused until it has been read completely.
         self.sources += 1;
@@ -116,6 +126,7 @@ impl Run<'_> {
         }
         self.hold_to_one_token(sniffed, &plan)?;
         report.says.clone_from(&plan.says);
+        report.says.extend(sniffed.sheet.iter().flat_map(|sheet| sheet.says.iter().cloned()));
         if sniffed.sheet.as_ref().is_some_and(Sheet::is_windows_1252) {
             report
                 .says

@@ -118,6 +118,11 @@ impl Run<'_> {
             let origins = Some(&origins[..]).filter(|_| !self.options.dry_run);
             let mut written = table::write(spool, self.folder, &self.context, &self.refused, origins)?;
             self.tell(schema.name, &written);
+            if let Some(other) = written.apart.first() {
+                let more = written.apart.len() - 1;
+                let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
+                self.report.notes.push(format!("warning: {}{more}: {}", other.told(), named("one_token").reason()));
+            }
             self.tell_replaced(&existing, &written);
             self.refuse_conflicting(schema.name, &written);
             let before = std::mem::take(&mut written.before).end(&existing.shown).1;

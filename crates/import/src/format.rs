@@ -29,7 +29,7 @@ use super::{
     names::{DECIMALS, Names, TOKEN},
     refusal::{ADDRESS, Refusal, VALUE},
     report::few,
-    rows::address_text,
+    rows::address,
     sheet::{Sheet, json::LIST},
     sniff::Sniffed,
     tokens::{KnownTokens, TokenFoundBy, TokenHints, TokenMatch},
@@ -179,7 +179,7 @@ impl<'a> FileToImport<'a> {
     fn of_contract(&self, take: Take, column: Option<usize>, symbol: Option<&str>) -> Result<(ImportPlan, Take, Option<Address>), Refusal> {
         let sheet = self.sheet()?;
         if let Some(at) = column {
-            let first = sheet.column(at).find_map(|cell| Address::parse(address_text(cell)));
+            let first = sheet.column(at).find_map(|cell| address(cell));
             return Ok((ImportPlan::default(), take.columns(&[("token_address", &sheet.names[at])]), first));
         }
         let beside = sheet.beside(TOKEN).and_then(Address::parse);
@@ -243,6 +243,14 @@ impl ImportPlan {
     pub(super) fn noting(mut self, notes: impl IntoIterator<Item = String>) -> Self {
         self.notes.extend(notes);
         self
+    }
+
+    /// Leaves a column of ours empty.
+    pub(super) fn leave_out(&mut self, table: &str, column: &'static str) {
+        for take in self.takes.iter_mut().filter(|take| take.table == table) {
+            take.manifest.columns.remove(column);
+            take.manifest.set.insert(column, String::new());
+        }
     }
 
     pub(super) fn saying_all(mut self, says: impl IntoIterator<Item = String>) -> Self {
@@ -380,7 +388,7 @@ fn decimals_in(sheet: &Sheet, token: Option<usize>, one: Option<Address>) -> Vec
         None => cell.trim().trim_end_matches(".0").parse().ok(),
     };
     let of = |row: &Vec<String>| {
-        let token = token.map_or(one, |token| Address::parse(row[token].trim()))?;
+        let token = token.map_or(one, |token| address(&row[token]))?;
         Some((token, number(&row[at]).filter(|decimals| (0..=77).contains(decimals))?))
     };
     sheet.first.iter().filter_map(of).collect()

@@ -38,8 +38,16 @@ use std::{
 };
 
 use self::{
-    combine::FIRST_NEW, evidence::when::TimeStyle, publish::publish, refusal::Refusal, sniff::Sniffed, spool::TableSpool,
-    staging::StagingFolder, table::ExistingTable, take::NotTaken, tokens::KnownTokens,
+    combine::FIRST_NEW,
+    evidence::when::TimeStyle,
+    publish::publish,
+    refusal::{LostColumn, Refusal},
+    sniff::Sniffed,
+    spool::TableSpool,
+    staging::StagingFolder,
+    table::ExistingTable,
+    take::NotTaken,
+    tokens::KnownTokens,
 };
 pub use self::{
     format::{FormatRow, Formats},
@@ -216,6 +224,18 @@ impl Run<'_> {
             if let Some(sheet) = &mut sniffed.sheet {
                 (sheet.dates, sheet.broken_too) = (self.options.dates.map(TimeStyle::said), self.options.broken_too);
             }
+            let symbol = self.options.coin.clone().or_else(|| self.tokens.symbol(&self.options.token?));
+            if self.options.map.is_empty()
+                && let Some(Err(tickers)) = sniffed.sheet.as_mut().map(|sheet| sheet.choose_ticker(symbol.as_deref()))
+            {
+                let reason = format!(
+                    "has the prices of {} side by side: say of which to take them, with --coin or the --token of one of them, or name its \
+                     columns with --map",
+                    report::few(tickers.iter().map(|ticker| format!("`{ticker}`")), 6)
+                );
+                self.refuse(FileReport::new(path, &sniffed.name), &reason.into(), Some(&sniffed));
+                continue;
+            }
             if let Some(refusal) = self.refused_late.get(&sniffed.name).cloned() {
                 self.refuse(FileReport::new(path, &sniffed.name), &refusal, Some(&sniffed));
                 continue;
@@ -229,10 +249,24 @@ impl Run<'_> {
         known.sort_by_key(|(_, _, format)| (format.into[0] != "tokens", format.word == "own"));
         let others = self.parts_of_others(&known);
         for (path, sniffed, format) in known {
-            let mut report =
-                FileReport { format: Some(format.word.clone()), title: Some(format.title.clone()), ..FileReport::new(path, &sniffed.name) };
             let other = others.get(&(path.clone(), sniffed.name.clone())).cloned();
-            match other.map_or_else(|| self.file(&sniffed, format, &mut report), |refusal| Err(NotTaken::Refused(refusal))) {
+            // A column that cannot be read, and is not needed, costs itself: the file is read again without it.
+            let mut lost: Vec<LostColumn> = Vec::new();
+            let (mut report, outcome) = loop {
+                let (word, title) = (Some(format.word.clone()), Some(format.title.clone()));
+                let mut report = FileReport { format: word, title, ..FileReport::new(path, &sniffed.name) };
+                let outcome = match other.clone() {
+                    Some(refusal) => Err(NotTaken::Refused(refusal)),
+                    None => self.file(&sniffed, format, &lost, &mut report),
+                };
+                let costs = if let Err(NotTaken::Refused(refusal)) = &outcome { refusal.costs.clone() } else { None };
+                let is_said = |of: &LostColumn| self.options.map.iter().any(|(ours, _)| ours == of.column);
+                match costs.filter(|of| !is_said(of) && lost.iter().all(|known| known.column != of.column)) {
+                    Some(column) => lost.push(column),
+                    None => break (report, outcome),
+                }
+            };
+            match outcome {
                 Ok(()) => self.report.files.push(report),
                 Err(NotTaken::Cancelled) => return Err(ImportError::Cancelled),
                 Err(NotTaken::Refused(refusal)) => {

@@ -3,10 +3,13 @@
 
 use super::{
     combine::Repeat,
-    refusal::{COLUMN, Refusal, VALUE, WRITE_TOKENS},
+    refusal::{COLUMN, LostColumn, Refusal, VALUE, WRITE_TOKENS},
     take::{NotTaken, RowCounts},
 };
-use model::findings::{Finding, Findings, Severity};
+use model::{
+    findings::{Finding, Findings, Severity},
+    schema::{self, Kind, Need},
+};
 use store::{
     invariants::named,
     load::{file::Unread, units::NO_DECIMALS},
@@ -27,14 +30,19 @@ const UNREADABLE_MAX: f64 = 0.5;
 struct Flaw {
     what: String,
     advice: String,
+    /// The column without which the file can be taken.
+    column: Option<&'static str>,
 }
 
 /// Refuses a file with too many invalid rows, quoting the first one; if `forced`, returns a note instead.
-pub(super) fn broken(table: &str, amount: &RowCounts, findings: &Findings, forced: bool) -> Result<Option<String>, NotTaken> {
+pub(super) fn broken(table: &'static str, amount: &RowCounts, findings: &Findings, forced: bool) -> Result<Option<String>, NotTaken> {
     match flaw(table, amount, findings) {
         Some(Flaw { what, .. }) if forced => Ok(Some(format!("taken with --broken-too, but it {what}"))),
         // No command is suggested: it would import invalid rows.
-        Some(Flaw { what, advice }) => Err(format!("{what}{advice}").into()),
+        Some(Flaw { what, advice, column }) => {
+            let costs = column.map(|column| LostColumn { table, column, why: what.clone() });
+            Err(Refusal { costs, ..format!("{what}{advice}").into() }.into())
+        }
         None => Ok(None),
     }
 }
@@ -47,8 +55,9 @@ fn flaw(table: &str, amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
     let rows = (amount.rows - amount.left_out).max(1) as f64;
     let unreadable = if table == "candles" { amount.bad } else { 0 };
     let broken = amount.broken + unreadable;
-    let many =
-        broken >= BROKEN_MIN && broken as f64 > BROKEN_MAX * rows || amount.bad as f64 > UNREADABLE_MAX * rows && amount.bad < amount.rows;
+    // A token's figure that cannot be is left empty; the transfers of one such token repeat it.
+    let most = if table == "tokens" { UNREADABLE_MAX } else { BROKEN_MAX };
+    let many = broken >= BROKEN_MIN && broken as f64 > most * rows || amount.bad as f64 > UNREADABLE_MAX * rows && amount.bad < amount.rows;
     if !many {
         // A token list may well omit the supply of tokens whose decimals it lacks.
         return if table == "tokens" {
@@ -60,7 +69,7 @@ fn flaw(table: &str, amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
     let first = findings.kept().iter().find(|finding| finding.severity != Severity::Note && finding.row.is_some());
     let shown = first.map_or_else(String::new, |finding| format!("; the first is {}", row_of(finding)));
     let what = format!("has {} of {} rows that cannot be as they are{shown}", broken.max(amount.bad), amount.rows);
-    Some(Flaw { what, advice: advice(table) })
+    Some(Flaw { what, advice: advice(table), column: None })
 }
 
 /// `row 3, close `x`: reason`.
@@ -77,7 +86,7 @@ fn two_lengths(findings: &Findings) -> Option<Flaw> {
     let what = format!("holds candles of two lengths: {}", found.value.as_deref().unwrap_or_default());
     let advice = ". Put those of each length into a file of their own, or give each row its length, such as 1d or 1h, in a column `interval`; \
                   --broken-too takes all as of one length";
-    Some(Flaw { what, advice: advice.to_owned() })
+    Some(Flaw { what, advice: advice.to_owned(), column: None })
 }
 
 fn months(findings: &Findings) -> Option<Flaw> {
@@ -85,24 +94,36 @@ fn months(findings: &Findings) -> Option<Flaw> {
     findings.kept().iter().find(|finding| finding.reason == reason)?;
     let what = "holds candles of months, which are not all as long, and candles are of one length, as 1d or 1w";
     let advice = ": take its candles of days or weeks; --broken-too takes all as of one length";
-    Some(Flaw { what: what.to_owned(), advice: advice.to_owned() })
+    Some(Flaw { what: what.to_owned(), advice: advice.to_owned(), column: None })
 }
 
 fn advice(table: &str) -> String {
     format!(". Take another file, name its columns (--as {table} --map OURS=THEIRS), or say --broken-too to take it all the same")
 }
 
-/// A column with many unreadable cells has been mistaken for another: they would all become null.
+/// A column with many unreadable cells has been mistaken for another: they would all become null. Among addresses names may stand, which
+/// cost no more than their rows; a column that a row can do without costs itself alone.
 fn unreadable_column(table: &str, amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
-    let many = |unread: &&Unread| unread.cells >= BROKEN_MIN && unread.cells as f64 > BROKEN_MAX * unread.filled as f64;
-    let Unread { column, cells, filled } = amount.unread.iter().find(many)?;
+    let ours = |unread: &Unread| schema::table(table).and_then(|schema| schema.column(unread.column));
+    let most = |unread: &Unread| match ours(unread).map(|column| column.kind) {
+        Some(Kind::Address) => UNREADABLE_MAX,
+        _ => BROKEN_MAX,
+    };
+    let many = |unread: &&Unread| unread.cells >= BROKEN_MIN && unread.cells as f64 > most(unread) * unread.filled as f64;
+    // A needed one first.
+    let can_lack = |unread: &Unread| {
+        let is_key = schema::table(table).is_some_and(|schema| schema.key.contains(&unread.column));
+        ours(unread).is_some_and(|column| column.need == Need::Optional && !matches!(column.kind, Kind::Time | Kind::Date)) && !is_key
+    };
+    let found = amount.unread.iter().filter(many).min_by_key(|unread| can_lack(unread))?;
+    let Unread { column, cells, filled } = found;
     let in_column = |finding: &&Finding| finding.column.as_deref() == Some(*column) && finding.row.is_some() && finding.value.is_some();
     let shown = findings.kept().iter().find(in_column).map_or_else(String::new, |finding| {
         let value: String = finding.value.iter().flat_map(|value| value.chars()).take(60).collect();
         format!("; the first is row {}, `{value}`: {}", finding.row.unwrap_or_default(), finding.reason)
     });
     let what = format!("has {cells} of {filled} cells that cannot be read as `{column}`{shown}");
-    Some(Flaw { what, advice: advice(table) })
+    Some(Flaw { what, advice: advice(table), column: can_lack(found).then_some(*column) })
 }
 
 /// A file in which many amounts would become null, as their tokens' decimals are unknown.
@@ -117,7 +138,7 @@ fn lost_amounts(amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
         amount.rows,
         first.unwrap_or_default()
     );
-    Some(Flaw { what, advice: format!(": {WRITE_TOKENS}; or say --broken-too to take it all the same") })
+    Some(Flaw { what, advice: format!(": {WRITE_TOKENS}; or say --broken-too to take it all the same"), column: None })
 }
 
 /// The refusal of a part of a file whose candles would replace those of the part `other`; `None` if they are few, as where two parts meet.

@@ -75,6 +75,16 @@ pub(super) struct Refusal {
     pub say: Vec<(&'static str, String)>,
     /// The equivalent section of `dataset.toml`.
     pub lines: Option<String>,
+    /// The column that is to blame, without which the file can be taken.
+    pub costs: Option<LostColumn>,
+}
+
+/// A column of ours that stays empty, as the file's cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct LostColumn {
+    pub table: &'static str,
+    pub column: &'static str,
+    pub why: String,
 }
 
 impl From<String> for Refusal {

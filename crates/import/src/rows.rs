@@ -130,12 +130,23 @@ pub(super) fn link_text(text: &str) -> &str {
     if inner.is_empty() { text } else { inner }
 }
 
-/// The address in a cell that writes it as a link, or behind a network's name: `eth_0x…`. Returns anything else unchanged.
+/// The address in a cell that writes it as a link, behind a network's name, `eth_0x…`, or beside a name: `0x… (Uniswap)`. Returns anything
+/// else unchanged.
 pub(super) fn address_text(cell: &str) -> &str {
     match cell.trim().rsplit_once('_') {
         Some((_, rest)) if Address::parse(rest).is_some() => rest,
-        _ => link_text(cell),
+        _ if cell.contains("://") || cell.trim().starts_with('<') => link_text(cell),
+        _ => {
+            let mut found = addresses_in(cell);
+            found.next().filter(|_| found.next().is_none()).unwrap_or(cell)
+        }
     }
+}
+
+/// The address in a cell, which may be dressed so, or padded to 32 bytes.
+pub(super) fn address(cell: &str) -> Option<Address> {
+    let padded = || cell.trim().strip_prefix("0x000000000000000000000000").filter(|digits| digits.len() == 40);
+    Address::parse(address_text(cell).trim()).or_else(|| Address::parse(&format!("0x{}", padded()?)))
 }
 
 /// The addresses in a text.
@@ -222,6 +233,18 @@ mod tests {
         ];
         for (link, expected) in &links {
             assert_eq!(link_text(link), *expected, "{link}");
+        }
+        let tagged = [
+            (format!("{token} (Uniswap V2: Router)"), Some(token.as_str())),
+            (format!("Binance: Hot Wallet [{holder}]"), Some(&holder)),
+            (format!("eth_{holder}"), Some(&holder)),
+            (format!("0x{:064x}", 2), Some(&holder)),
+            (format!("0x1{:063x}", 2), None),
+            (format!("{token} {holder}"), None),
+            ("Binance: Hot Wallet".to_owned(), None),
+        ];
+        for (cell, expected) in &tagged {
+            assert_eq!(address(cell), expected.and_then(Address::parse), "{cell}");
         }
         let two = format!("https://etherscan.io/{token}/{holder}");
         let hash = format!("https://etherscan.io/tx/{token}000000");

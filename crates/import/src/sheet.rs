@@ -7,9 +7,13 @@ pub(super) mod json;
 
 use std::{collections::HashMap, sync::Arc};
 
-use self::{header::NumberedRow, json::Json};
+use self::{
+    header::{NumberedRow, TextLayout},
+    json::Json,
+};
 use super::{
     evidence::when::{AmbiguousDate, TimeStyle},
+    pair,
     rows::GeneratedRows,
     sniff::Sniffed,
 };
@@ -36,6 +40,10 @@ pub(super) struct Sheet {
     pub dates: Option<TimeStyle>,
     /// Whether the user accepts any number of invalid rows.
     pub broken_too: bool,
+    /// What was left out of it, for the report.
+    pub says: Vec<String>,
+    /// The tickers whose columns stand side by side, of which one is to be chosen.
+    tickers: Vec<String>,
     source: SheetSource,
 }
 
@@ -55,8 +63,7 @@ impl Sheet {
         let layout =
             Layout { skip: laid.skip, names: Some(laid.names.clone()), delimiter: Some(delimiter), windows_1252, ..Layout::default() };
         let first = rows[laid.first.min(rows.len())..].iter().take(ROWS).map(|(_, row)| row.clone()).collect();
-        let beside = laid.preamble.into_iter().map(|text| ("preamble".to_owned(), text)).collect();
-        Some(Self::made(laid.names, laid.named, first, beside, delimiter == b';', SheetSource::Separated(layout)))
+        Some(Self::laid(laid, first, delimiter == b';', SheetSource::Separated(layout)))
     }
 
     pub(super) fn json(json: Json) -> Self {
@@ -77,8 +84,7 @@ impl Sheet {
         let laid = header::text_layout(&lines)?;
         let rows: Vec<Vec<String>> = lines.into_iter().skip(laid.first).map(|(_, row)| row).collect();
         let first = rows.iter().take(ROWS).cloned().collect();
-        let beside = laid.preamble.into_iter().map(|text| ("preamble".to_owned(), text)).collect();
-        Some(Self::made(laid.names, laid.named, first, beside, false, SheetSource::Cells(Arc::new(rows))))
+        Some(Self::laid(laid, first, false, SheetSource::Cells(Arc::new(rows))))
     }
 
     /// Streams JSON Lines too large to be read whole, or columns of a binary table.
@@ -107,6 +113,35 @@ impl Sheet {
         Ok(sheet)
     }
 
+    fn laid(laid: TextLayout, first: Vec<Vec<String>>, semicolons: bool, source: SheetSource) -> Self {
+        let beside = laid.preamble.into_iter().map(|text| ("preamble".to_owned(), text)).collect();
+        let says = laid.types.then(|| "the row below its header names types and is left out".to_owned()).into_iter().collect();
+        Self { says, tickers: laid.tickers, ..Self::made(laid.names, laid.named, first, beside, semicolons, source) }
+    }
+
+    /// Takes the columns of this symbol, where those of several tickers stand side by side. Errors: all tickers, if not one of them is of it.
+    pub(super) fn choose_ticker(&mut self, symbol: Option<&str>) -> Result<(), &[String]> {
+        if self.tickers.is_empty() {
+            return Ok(());
+        }
+        let is_of = |ticker: &&String| {
+            let base = pair::pair(ticker, |_| false).map_or_else(|| ticker.to_uppercase(), |pair| pair.base);
+            symbol.is_some_and(|symbol| symbol.eq_ignore_ascii_case(&base) || symbol.eq_ignore_ascii_case(ticker))
+        };
+        let mut fitting = self.tickers.iter().filter(is_of);
+        let (Some(ticker), None) = (fitting.next().cloned(), fitting.next()) else { return Err(&self.tickers) };
+        let behind = format!(" {ticker}");
+        for name in &mut self.names {
+            *name = name.strip_suffix(&behind).unwrap_or(name).to_owned();
+        }
+        if let SheetSource::Separated(layout) = &mut self.source {
+            layout.names = Some(self.names.clone());
+        }
+        self.says.push(format!("of the tickers side by side in it, `{ticker}` is taken"));
+        self.beside.push(("preamble".to_owned(), ticker));
+        Ok(())
+    }
+
     fn made(
         names: Vec<String>,
         named: bool,
@@ -120,7 +155,19 @@ impl Sheet {
             row.resize(names.len(), String::new());
         }
         let floats = vec![false; names.len()];
-        Self { names, named, first, beside, semicolons, floats, dates: None, broken_too: false, source }
+        Self {
+            names,
+            named,
+            first,
+            beside,
+            semicolons,
+            floats,
+            dates: None,
+            broken_too: false,
+            says: Vec::new(),
+            tickers: Vec::new(),
+            source,
+        }
     }
 
     /// All rows, under the column names of this sheet.

@@ -122,7 +122,7 @@ fn sniff_as(path: &Path, name: &str, copied: Option<TempPath>) -> Vec<Result<Sni
     let zipped = head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06");
     if zipped && archive::is_workbook(path) || head.starts_with(&[0xd0, 0xcf, 0x11, 0xe0]) {
         return match workbook::sheets(path) {
-            Ok(sheets) => {
+            Ok((sheets, hidden)) => {
                 let several = sheets.len() > 1;
                 let of = |(sheet, rows): (String, Vec<Vec<String>>)| Sniffed {
                     place: FileLocation::File(path.to_owned()),
@@ -133,7 +133,13 @@ fn sniff_as(path: &Path, name: &str, copied: Option<TempPath>) -> Vec<Result<Sni
                     head: head.clone(),
                     copied: copied.clone(),
                 };
-                sheets.into_iter().map(|sheet| Ok(of(sheet))).collect()
+                let mut all: Vec<Sniffed> = sheets.into_iter().map(of).collect();
+                if let Some(sheet) = all.first_mut().and_then(|first| first.sheet.as_mut())
+                    && !hidden.is_empty()
+                {
+                    sheet.says.push(format!("hidden sheets are left out: {}", super::report::listed(&hidden)));
+                }
+                all.into_iter().map(Ok).collect()
             }
             Err(reason) => fail(reason),
         };

@@ -27,7 +27,10 @@ use source::{
 };
 use store::{
     invariants::in_order::SeriesChecker,
-    load::LoadContext,
+    load::{
+        LoadContext,
+        apart::{TokenApart, apart},
+    },
     origin::{self, Origin},
 };
 
@@ -63,6 +66,8 @@ pub(super) struct Written {
     pub counts: HashMap<u32, MergeCounts>,
     pub repeats: Vec<Repeat>,
     pub replaced: HashMap<(u32, u32), Replaced>,
+    /// Of tokens: rows of other ones than those held at their addresses.
+    pub apart: Vec<TokenApart>,
     /// The finished file, if the table changed.
     pub file: Option<PathBuf>,
 }
@@ -189,6 +194,10 @@ pub(super) fn write(
         }
         let combined = guarded("table", || combine::combine(schema, frame, refused))?;
         written.rows += combined.frame.height() as u64;
+        // Parts of a spilled table have not all rows of an address: the load tells.
+        if schema.name == "tokens" && parts == 1 {
+            written.apart = apart(&combined.frame).into_iter().map(|(_, other)| other).collect();
+        }
         written.repeats.extend(combined.repeats);
         for (from, part) in combined.replaced {
             let sum = written.replaced.entry(from).or_default();

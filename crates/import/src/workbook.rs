@@ -4,7 +4,7 @@ mod currencies;
 
 use std::path::Path;
 
-use calamine::{Data, ExcelDateTime, Reader, open_workbook_auto};
+use calamine::{Data, ExcelDateTime, Reader, SheetVisible, open_workbook_auto};
 use chrono::{NaiveDate, NaiveTime};
 
 use model::{time::Time, untrusted::caught};
@@ -16,17 +16,19 @@ const CELLS_MAX: usize = 40_000_000;
 /// A sheet's name and its rows of cells.
 pub(super) type NamedSheet = (String, Vec<Vec<String>>);
 
-/// The non-empty sheets.
-pub(super) fn sheets(path: &Path) -> Result<Vec<NamedSheet>, String> {
+/// The non-empty sheets that are shown, and the names of the hidden ones.
+pub(super) fn sheets(path: &Path) -> Result<(Vec<NamedSheet>, Vec<String>), String> {
     let read = caught(|| read(path));
     read.unwrap_or_else(|| Err("is a damaged workbook".to_owned()))
 }
 
-fn read(path: &Path) -> Result<Vec<NamedSheet>, String> {
+fn read(path: &Path) -> Result<(Vec<NamedSheet>, Vec<String>), String> {
     let mut book = open_workbook_auto(path).map_err(|error| format!("is a workbook that cannot be read: {error}; save it as CSV"))?;
     let mut sheets = Vec::new();
     let currencies = currencies::of(path);
-    for name in book.sheet_names() {
+    let is_hidden = |sheet: &&calamine::Sheet| sheet.visible != SheetVisible::Visible;
+    let hidden: Vec<String> = book.sheets_metadata().iter().filter(is_hidden).map(|sheet| sheet.name.clone()).collect();
+    for name in book.sheet_names().into_iter().filter(|name| !hidden.contains(name)) {
         let Ok(range) = book.worksheet_range(&name) else { continue };
         if range.height() * range.width() > CELLS_MAX {
             return Err(format!("has a sheet `{name}` of more than {CELLS_MAX} cells: save it as CSV"));
@@ -44,7 +46,11 @@ fn read(path: &Path) -> Result<Vec<NamedSheet>, String> {
             sheets.push((name, rows));
         }
     }
-    if sheets.is_empty() { Err("is a workbook without a filled sheet".to_owned()) } else { Ok(sheets) }
+    match (sheets.is_empty(), hidden.is_empty()) {
+        (false, _) => Ok((sheets, hidden)),
+        (true, true) => Err("is a workbook without a filled sheet".to_owned()),
+        (true, false) => Err("is a workbook of hidden sheets, which are left out: show the sheet to import, and save it".to_owned()),
+    }
 }
 
 fn is_number(cell: &Data) -> bool {

@@ -54,6 +54,44 @@ impl FigureDates {
     }
 }
 
+/// Prices of one token on two chains are not further apart than by this factor.
+const ONE_PRICE: f64 = 1.1;
+
+/// Which of the rows of one address are of the token that is held there: of several tokens one that is listed, then the one of the largest
+/// market cap, on most chains, or of the first row.
+pub fn held(rows: &[&TokenRow]) -> Vec<bool> {
+    let unknown = |row: &TokenRow| [row.symbol.is_none(), row.decimals.is_none(), row.price.is_none()].iter().filter(|no| **no).count();
+    let mut order: Vec<&TokenRow> = rows.to_vec();
+    // Those of which little is known fit several, and come last.
+    order.sort_by_key(|row| unknown(row));
+    let mut groups: Vec<Vec<&TokenRow>> = Vec::new();
+    for row in order {
+        match groups.iter_mut().find(|group| group.iter().all(|other| may_be_one(row, other))) {
+            Some(group) => group.push(row),
+            None => groups.push(vec![row]),
+        }
+    }
+    let cap =
+        |row: &TokenRow| row.market_cap.or_else(|| Some(row.price? * row.total_supply?)).filter(|cap| cap.is_finite()).unwrap_or_default();
+    let rank = |group: &[&TokenRow]| {
+        let chains: usize = group.iter().map(|row| row.chain.len()).sum();
+        (group.iter().any(|row| row.listed == Some(true)), group.iter().copied().map(cap).fold(0.0, f64::max), chains)
+    };
+    let above = |a: (bool, f64, usize), b: (bool, f64, usize)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)).is_gt();
+    let best = groups.iter().reduce(|best, group| if above(rank(group), rank(best)) { group } else { best });
+    rows.iter().map(|row| best.is_none_or(|best| best.iter().all(|other| may_be_one(row, other)))).collect()
+}
+
+/// Whether two rows of one address can be of one token: what both know of symbol, decimals and, of one time, price is the same.
+fn may_be_one(a: &TokenRow, b: &TokenRow) -> bool {
+    let symbol = |row: &TokenRow| row.symbol.as_deref().map(|symbol| symbol.trim().to_lowercase()).filter(|symbol| !symbol.is_empty());
+    let price = |row: &TokenRow| row.price.filter(|price| *price > 0.0);
+    let near = |(a, b): (f64, f64)| a.max(b) <= a.min(b) * ONE_PRICE;
+    symbol(a).zip(symbol(b)).is_none_or(|(a, b)| a == b)
+        && a.decimals.zip(b.decimals).is_none_or(|(a, b)| a == b)
+        && (are_apart(a.price_as_of, b.price_as_of) || price(a).zip(price(b)).is_none_or(near))
+}
+
 /// Merges the rows of each address into one token. The row with the largest market cap gives its figures; the others fill its gaps.
 pub fn merge_tokens(mut rows: Vec<TokenRow>) -> Vec<Token> {
     let cap = |row: &TokenRow| row.market_cap.unwrap_or(f64::NEG_INFINITY);

@@ -37,6 +37,8 @@ pub enum Consequence {
     NotUsed,
     /// An impossible value: the cell becomes null.
     Emptied,
+    /// The row is no part of the dataset.
+    KeptOut,
 }
 
 impl Consequence {
@@ -45,6 +47,7 @@ impl Consequence {
             Self::Stays => "it is left as it is",
             Self::NotUsed => "the candle stays, and no analysis uses it",
             Self::Emptied => "the cell is left empty",
+            Self::KeptOut => "the row is kept out",
         }
     }
 }
@@ -145,6 +148,11 @@ pub const RULES: &[Rule] = rules! {
         ["tokens.price"] needs ["candles.close"]
         "the price is far from the close of the token's latest candle: answers, screens and alerts use the price, and would use the \
          close if the file had no price";
+    one_token KeptOut Test::SeveralRows,
+        ["tokens.token_address"] needs ["tokens.symbol", "tokens.decimals", "tokens.price"]
+        "it is another token than the one held at this address, with another symbol, other decimals or a price over 10 % apart, and an \
+         address holds one: one that is listed, of the largest market cap, on most chains, or else the first; rows of the address in other \
+         tables are taken as of that one";
     unit_of_volume Stays Test::SeveralRows,
         ["candles.volume"] needs ["candles.close"]
         "from here on the volume is larger or smaller by about the price: it changes between tokens and USD";

@@ -1,6 +1,7 @@
 //! Loads a folder into a `Dataset`. A bad row costs the row, a bad table the table; only a dataset with nothing to show is an error. Source
 //! files are never written.
 
+pub mod apart;
 pub mod bind;
 pub mod blocks;
 mod column;
@@ -250,9 +251,12 @@ fn chain_states(folder: &Path, manifest: &Manifest, wire: &Arc<Wire>) -> Option<
 /// Loads the table without which there is nothing to show.
 fn load_tokens(context: &LoadContext<'_>, folder: &str) -> Result<Table, LoadError> {
     // The schema's first table is `tokens`, as a test ensures.
-    let tokens = table::load(context, &TABLES[0])?;
+    let mut tokens = table::load(context, &TABLES[0])?;
     match &tokens.state {
-        TableState::Loaded => Ok(tokens),
+        TableState::Loaded => {
+            apart::hold_one(&mut tokens);
+            Ok(tokens)
+        }
         TableState::Absent if context.manifest.tables.get("tokens").is_some_and(|tokens| tokens.live.is_some()) => {
             let reason = format!("`{folder}` has no token yet: `tokendeck add ADDRESS --data {folder}` puts one into it");
             Err(LoadError::unusable(reason, None))
@@ -337,12 +341,14 @@ fn addresses(tokens: &DataFrame) -> HashSet<Address> {
     texts.into_iter().flat_map(|texts| texts.iter().flatten().filter_map(Address::parse)).collect()
 }
 
+/// The decimals of each token that is held; `None` where its rows disagree.
 pub fn decimals(tokens: &DataFrame) -> HashMap<Address, Option<i64>> {
+    let out: HashSet<usize> = apart::apart(tokens).into_iter().map(|(place, _)| place).collect();
     let mut decimals: HashMap<Address, Option<i64>> = HashMap::new();
     let columns =
         (tokens.column("token_address").and_then(|column| column.str()), tokens.column("decimals").and_then(|column| column.i64()));
     if let (Ok(addresses), Ok(numbers)) = columns {
-        for (address, number) in addresses.iter().zip(numbers.iter()) {
+        for (_, (address, number)) in addresses.iter().zip(numbers.iter()).enumerate().filter(|(place, _)| !out.contains(place)) {
             if let (Some(address), Some(number)) = (address.and_then(Address::parse), number) {
                 let known = decimals.entry(address).or_insert(Some(number));
                 if *known != Some(number) {

@@ -6,7 +6,7 @@ use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::{cache::LargeTable, in_place::InPlaceCache, invariants::in_order::TokenStatistic, order};
+use crate::{cache::LargeTable, in_place::InPlaceCache, invariants::in_order::TokenStatistic, load::apart::TokenApart, order};
 use model::{findings::Findings, schema::TableSchema, table_state::TableState, time::Time};
 
 /// A loaded table, for the generic views (Data view, `/datasets`, exports).
@@ -30,6 +30,8 @@ pub struct Table {
     pub remote: Option<RemoteOrigin>,
     /// Whether the table is unusable because one of its files was written to during the read.
     pub changed_during_read: bool,
+    /// Rows of `tokens` of other tokens than those held at their addresses.
+    pub apart: Vec<TokenApart>,
     /// Number of rejected rows.
     pub rows_bad: u64,
     /// Load time in milliseconds.
@@ -113,6 +115,7 @@ impl Table {
             statistics: Vec::new(),
             remote: None,
             changed_during_read: false,
+            apart: Vec::new(),
             rows_bad: 0,
             load_ms: 0,
         }

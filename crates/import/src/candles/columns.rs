@@ -87,6 +87,12 @@ pub(crate) fn named(sheet: &Sheet) -> Option<(usize, OhlcPlaces)> {
     (apart && !prices.contains(&time)).then_some((time, prices))
 }
 
+/// Whether another column has the same name and other cells, as those of two series side by side.
+fn stands_twice(sheet: &Sheet, at: usize) -> bool {
+    let twin = format!("{} (2)", sheet.names[at]);
+    sheet.names.iter().position(|name| *name == twin).is_some_and(|other| sheet.column(at).ne(sheet.column(other)))
+}
+
 fn price(names: &Names, words: &str) -> Option<usize> {
     let marked = |name: &str| {
         words.split_whitespace().any(|word| {
@@ -152,6 +158,11 @@ pub(crate) fn columns(sheet: &Sheet, map: &[(String, String)], ends: bool) -> Re
     if sheet.named
         && let Some((time, prices)) = named(sheet)
     {
+        if let Some(&twice) = prices.iter().find(|&&at| stands_twice(sheet, at)) {
+            let what = "say which columns are meant, or take the series apart";
+            let refused = refusal(sheet, &format!("`{}` stands twice in its header, over different prices", sheet.names[twice]), what);
+            return Err(Refusal { lines: None, ..refused }.saying(TIME_AND_PRICES.map(|ours| ("map", format!("{ours}={COLUMN}")))));
+        }
         return candle_columns(sheet, time, prices, false, ends).map(Some);
     }
     if sheet.named { Ok(None) } else { unnamed(sheet) }

@@ -6,7 +6,7 @@ use super::{
         edits::Fix,
         evidence::{CellKind, addresses, kind, when::TimeStyle},
         names::Names,
-        rows::address_text,
+        rows::address,
         sheet::Sheet,
     },
     Take,
@@ -89,7 +89,10 @@ fn filled(sheet: &Sheet, at: usize) -> Vec<&str> {
 fn holds(wanted: Kind, sheet: &Sheet, at: usize) -> bool {
     let found = || kind(sheet.column(at).take(CELLS));
     match wanted {
-        Kind::Address | Kind::Addresses => addresses(sheet.column(at).map(address_text)) > 0.5,
+        Kind::Address | Kind::Addresses => {
+            let undressed: Vec<String> = sheet.column(at).map(|cell| undressed(cell).unwrap_or_else(|| cell.to_owned())).collect();
+            addresses(undressed.iter().map(String::as_str)) > 0.5
+        }
         Kind::Hex => matches!(found(), CellKind::Hash | CellKind::Hex) || hex(sheet, at) >= HEX_MOST,
         Kind::Integer => matches!(found(), CellKind::Number | CellKind::Hex),
         Kind::Float => found() == CellKind::Number,
@@ -108,8 +111,8 @@ fn hex(sheet: &Sheet, at: usize) -> f64 {
 
 /// The address in a cell that has more than it.
 fn undressed(cell: &str) -> Option<String> {
-    let address = address_text(cell);
-    (address.len() < cell.trim().len() && Address::parse(address).is_some()).then(|| address.to_owned())
+    let address = address(cell)?;
+    Address::parse(cell.trim()).is_none().then(|| address.to_string())
 }
 
 impl Found {

@@ -7,7 +7,7 @@ use super::{
         names::{Names, TOKEN, is_one_of},
         notation, pair,
         refusal::{DECIMALS, Refusal, UNIT, WRITE_TOKENS},
-        rows::link_text,
+        rows::{address, address_text},
         sheet::Sheet,
         sniff::Sniffed,
     },
@@ -53,7 +53,7 @@ fn columns(sheet: &Sheet) -> Option<Columns> {
     }
     let names = Names::of(&sheet.names);
     // A malformed address or a footer costs only its row.
-    let holds = |at: &usize| addresses(sheet.column(*at).map(link_text)) >= 0.8;
+    let holds = |at: &usize| addresses(sheet.column(*at).map(address_text)) >= 0.8;
     // `address.hash` is an address, despite its name.
     if names.all(OTHERS).iter().any(|at| !holds(at)) {
         return None;
@@ -96,7 +96,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     }
     let style = notation::style(sheet, &[found.balance])
         .ok_or("has balances with decimal comma and others with decimal point: write them one way")?;
-    let mut fixes = vec![Fix::text(sheet, found.holder, |cell| Some(link_text(cell).to_owned()))];
+    let mut fixes = vec![Fix::text(sheet, found.holder, |cell| address(cell).map(|address| address.to_string()))];
     fixes.extend(Fix::number(sheet, found.balance, NumberStyle { needs_rewrite: true, ..style }));
     let take = Take::into("holders", fixed(sheet.rows(file.sniffed)?, fixes))
         .columns(&[("holder_address", &sheet.names[found.holder]), ("balance", &sheet.names[found.balance])]);

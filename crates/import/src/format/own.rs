@@ -11,18 +11,23 @@ use source::manifest::{TableManifest, Unit};
 use store::load::bind::{bind, missing};
 
 /// The table whose required columns are all present. Of several, the one that the file is named after, else the one with the most matching
-/// columns.
+/// columns; none if a table with more of them lacks one, as the file is meant for that.
 fn table(sniffed: &Sniffed) -> Option<(&'static TableSchema, TableManifest)> {
     let sheet: &Sheet = sniffed.sheet.as_ref().filter(|sheet| sheet.named)?;
     let names = &sheet.names;
     let stem = pair::words(&sniffed.name).join("_").to_lowercase();
+    let served = |schema: &'static TableSchema, manifest: &TableManifest| {
+        let bound = bind(schema, manifest, names).ok()?;
+        Some(bound.iter().filter(|bound| bound.raw.is_some() || bound.units.is_some()).count())
+    };
+    let most = TABLES.iter().filter_map(|schema| served(schema, &TableManifest::default())).max().unwrap_or_default();
     let fits = |schema: &'static TableSchema| {
         // A tokens table may lack the chain.
         let manifest = chainless(schema, names);
+        let served = served(schema, &manifest)?;
         let bound = bind(schema, &manifest, names).ok()?;
-        let served = bound.iter().filter(|bound| bound.raw.is_some() || bound.units.is_some()).count();
         // Few matching columns are weak evidence: requires three, or all of the table's.
-        let enough = served >= 3 || served == schema.columns.len();
+        let enough = (served >= 3 || served == schema.columns.len()) && (served >= most || schema.name == stem);
         (enough && missing(schema, &manifest, &bound, names).is_none()).then_some(((schema.name == stem, served), schema))
     };
     let best = TABLES.iter().filter_map(fits).max_by_key(|(rank, _)| *rank);

@@ -9,19 +9,31 @@ use super::{
         notation,
         refusal::{DATES, DECIMALS as OF_TOKEN, Refusal, UNIT, WRITE_TOKENS},
         report::few,
+        rows::address,
         sheet::Sheet,
     },
     FileToImport, ImportPlan, NO_COLUMN, Take,
 };
 use crate::AmountUnit;
 use model::address::Address;
-use source::manifest::Unit;
+use source::{coerce::cell::is_null_word, manifest::Unit};
 
 /// Column names that mean whole tokens, as on explorers' pages.
 const WHOLE: &str = "quantity tokenvalue tokenamount 数量";
 const NFTS: &str = "tokenid tokenids erc721tokenid nftid erc1155metadata";
 /// Columns of native coin transactions.
 const OWN_COIN: &str = "gasprice nonce input valueineth valueouteth valueinbnb valueinmatic txnfeeeth isinvalid transactiontype";
+
+/// Names of columns that say whether the transaction succeeded.
+const STATUS: &str = "status txstatus receiptstatus txreceiptstatus success";
+const SUCCEEDED: &str = "1 0x1 1.0 ok success successful succeeded true";
+const FAILED: &str = "0 0x0 0.0 error failed fail reverted false";
+
+/// The status that a word means.
+fn outcome(cell: &str) -> Option<String> {
+    let word = cell.trim().to_lowercase();
+    is_one_of(&word, SUCCEEDED).then_some("1").or_else(|| is_one_of(&word, FAILED).then_some("0")).map(str::to_owned)
+}
 
 /// The columns that amounts and their unit depend on.
 struct Columns {
@@ -51,9 +63,24 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let counts = ["block_number", "log_index"].into_iter().filter_map(|ours| known.at(ours)).filter(|&at| is_hex(at));
     let mut fixes: Vec<Fix> = counts.map(|at| Fix::text(sheet, at, decimal)).chain(time).chain(known.fixes(sheet)).collect();
     fixes.extend(Fix::number(sheet, found.value, style).filter(|_| !is_hex(found.value)));
+    let status = names.find(STATUS);
+    fixes.extend(status.map(|at| Fix::text(sheet, at, outcome)));
     let take = known.map(sheet, Take::into("transfers", fixed(sheet.rows(file.sniffed)?, fixes)));
+    // An unknown word costs the column: what it says of the transfer is not known.
+    let unknown = status
+        .and_then(|at| sheet.different(at).into_iter().find(|cell| outcome(cell).is_none() && !is_null_word(cell)).map(|word| (at, word)));
+    let take = match (status, unknown) {
+        (Some(at), None) => take.columns(&[("status", &sheet.names[at])]),
+        _ => take.without("status"),
+    };
     let symbol = names.find(SYMBOL).and_then(|at| sheet.different(at).first().copied());
     let (mut plan, mut take, token) = file.of_contract(take, found.token, symbol)?;
+    if let Some((at, word)) = unknown {
+        let name = &sheet.names[at];
+        plan = plan.saying(format!(
+            "warning: status is left empty, as `{word}` in `{name}` says neither that a transfer succeeded nor that it failed"
+        ));
+    }
     if known.at("timestamp").is_none() {
         plan = plan.saying("it has no times, so timestamp is left empty; block_number tells the order");
     }
@@ -157,7 +184,7 @@ fn amounts_in(
         return Ok(if floats { Amounts::Approximate } else { Amounts::Raw });
     }
     let all: Vec<Address> =
-        found.token.map_or_else(Vec::new, |at| sheet.different(at).into_iter().filter_map(|cell| Address::parse(cell.trim())).collect());
+        found.token.map_or_else(Vec::new, |at| sheet.different(at).into_iter().filter_map(|cell| address(cell)).collect());
     let knows = |token: &Address| file.decimals.get(token).copied().flatten().is_some() || told.iter().any(|(known, _)| known == token);
     let mut unknown: Vec<Address> = all.into_iter().chain(token).filter(|token| !knows(token)).collect();
     unknown.sort_unstable();

@@ -3,8 +3,12 @@
 
 use super::{
     super::{
-        evidence::{CellKind, addresses, kind},
+        evidence::{
+            CellKind, addresses, kind,
+            ohlc::{self, FoundOrder},
+        },
         names::{CHAIN as CHAINS, NAME, Names, SYMBOL, TOKEN, plain},
+        notation,
         refusal::{ADDRESS, CHAIN, COLUMN, DEX, OURS, PROTOCOL, Refusal, TABLE, UNIT},
         sheet::Sheet,
         sniff::Sniffed,
@@ -144,8 +148,55 @@ fn nearest(sheet: &Sheet) -> Option<Refusal> {
     };
     match NEAR.iter().filter_map(|near| Some((score(near)?, near))).max_by_key(|(score, _)| *score) {
         Some((_, near)) => Some(refusal(sheet, near, &found(near))),
-        None => one_price(sheet, &names),
+        None => one_price(sheet, &names).or_else(|| candles_by_rows(sheet)).or_else(|| transfers_by_cells(sheet)),
     }
+}
+
+/// What is known of each column, for a file whose names are in a language or of a kind that is not known.
+fn asked(sheet: &Sheet, table: &str, what: &str, map: Vec<(&'static str, String)>) -> Refusal {
+    let named: Vec<String> = map
+        .iter()
+        .map(|(ours, theirs)| format!("{ours} = {}", if theirs == COLUMN { COLUMN.to_owned() } else { format!("\"{theirs}\"") }))
+        .collect();
+    let lines = format!("[tables.{table}] columns = {{ {} }}", named.join(", "));
+    let told = format!("The names of its columns are not known, and {what}: {}. If they are, say which is which.", contents(sheet));
+    Refusal::new(told).say("as", table).saying(map.into_iter().map(|(ours, theirs)| ("map", format!("{ours}={theirs}")))).lines(lines)
+}
+
+/// Four columns of numbers whose rows fit as prices of candles, beside a time.
+fn candles_by_rows(sheet: &Sheet) -> Option<Refusal> {
+    let of = |wanted: CellKind| (0..sheet.names.len()).filter(move |&at| kind(sheet.column(at).take(200)) == wanted);
+    let time = of(CellKind::Time).next()?;
+    let numbers: Vec<usize> = of(CellKind::Number).collect();
+    let style = notation::style(sheet, &numbers)?;
+    let figure = |cell: &str| style.plain(cell).and_then(|text| text.parse().ok()).unwrap_or(f64::NAN);
+    let figures: Vec<Vec<f64>> = numbers.iter().map(|&at| sheet.column(at).map(figure).collect()).collect();
+    let when = sheet.when(&sheet.column(time).collect::<Vec<_>>()).ok().flatten();
+    let at = |row: usize| when?.ms(sheet.first.get(row)?.get(time)?);
+    let mut by_time: Vec<usize> = (0..sheet.first.len()).collect();
+    by_time.sort_by_key(|&row| at(row));
+    let name = |at: usize| sheet.names[numbers[at]].clone();
+    let prices: Vec<String> = match ohlc::find_order(&figures, &by_time) {
+        FoundOrder::Order(order) => order.map(name).to_vec(),
+        FoundOrder::Several(_) => vec![COLUMN.to_owned(); 4],
+        FoundOrder::Nothing => return None,
+    };
+    let mut map = vec![("timestamp", sheet.names[time].clone())];
+    map.extend(["open", "high", "low", "close"].into_iter().zip(prices));
+    map.extend(
+        numbers.iter().filter(|&&at| plain(&sheet.names[at]).starts_with("vol")).take(1).map(|&at| ("volume", sheet.names[at].clone())),
+    );
+    Some(asked(sheet, "candles", "four of them may be the prices of candles", map))
+}
+
+/// A hash, two addresses and a number.
+fn transfers_by_cells(sheet: &Sheet) -> Option<Refusal> {
+    let of = |wanted: Kind| (0..sheet.names.len()).filter(move |&at| holds_kind(sheet, at, wanted));
+    let (hash, ..) = (of(Kind::Hash).next()?, of(Kind::Address).nth(1)?, of(Kind::Number).next()?);
+    let mut map = vec![("transaction_hash", sheet.names[hash].clone())];
+    // Cells do not tell who sends.
+    map.extend(["from_address", "to_address", "value"].map(|ours| (ours, COLUMN.to_owned())));
+    Some(asked(sheet, "transfers", "its rows may be transfers", map))
 }
 
 /// Refuses a price series: no option makes candles of it, as the prices in between are unknown.
@@ -270,8 +321,8 @@ pub(super) fn chains(sheet: &Sheet, at: usize) -> bool {
     !different.is_empty() && known * 10 >= different.len() * 9 && (!small || plain(&sheet.names[at]).ends_with("id"))
 }
 
-/// The refusal of headerless columns: the content of each, so that the user can map them.
-fn unnamed(sheet: &Sheet) -> Refusal {
+/// The content of the first columns.
+fn contents(sheet: &Sheet) -> String {
     let shown: Vec<String> = (0..sheet.names.len().min(6))
         .map(|at| {
             let what = match kind(sheet.column(at).take(200)) {
@@ -287,7 +338,12 @@ fn unnamed(sheet: &Sheet) -> Refusal {
             format!("`{}` {what} (`{cell}`)", sheet.names[at])
         })
         .collect();
-    let told = format!("Its columns have no names: {}.", shown.join(", "));
+    shown.join(", ")
+}
+
+/// The refusal of headerless columns: the content of each, so that the user can map them.
+fn unnamed(sheet: &Sheet) -> Refusal {
+    let told = format!("Its columns have no names: {}.", contents(sheet));
     let address = (0..sheet.names.len()).find(|&at| addresses(sheet.column(at)) > 0.9);
     let number = (0..sheet.names.len()).find(|&at| kind(sheet.column(at).take(200)) == CellKind::Number);
     let (Some(address), Some(number), true) = (address, number, sheet.names.len() < 6) else {

@@ -3,7 +3,7 @@
 use super::super::evidence::{CellKind, kind, kind_of};
 
 /// The layout of a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct TextLayout {
     /// Lines before the first data row.
     pub skip: usize,
@@ -14,6 +14,10 @@ pub(crate) struct TextLayout {
     pub first: usize,
     /// Texts of the lines before the header.
     pub preamble: Vec<String>,
+    /// The tickers whose prices stand side by side, each behind the names of its columns.
+    pub tickers: Vec<String>,
+    /// Whether the row below the header names types.
+    pub types: bool,
 }
 
 /// A row with its line number, counting from 0.
@@ -25,7 +29,8 @@ const LOOKED: usize = 60;
 /// Detects the layout of the rows; `None` without rows.
 pub(crate) fn text_layout(rows: &[NumberedRow]) -> Option<TextLayout> {
     let width = mode(rows)?;
-    let begin = rows.iter().position(|(_, row)| row.len() == width)?;
+    let titles = titles(rows);
+    let begin = rows.iter().skip(titles).position(|(_, row)| row.len() == width)? + titles;
     if let Some(laid) = yfinance(rows) {
         return Some(laid);
     }
@@ -39,10 +44,19 @@ pub(crate) fn text_layout(rows: &[NumberedRow]) -> Option<TextLayout> {
         let mut names = rows[before].1.clone();
         let empty_end = rows[begin..].iter().take(LOOKED).all(|(_, row)| row.last().is_none_or(String::is_empty));
         names.insert(if empty_end { names.len() } else { 0 }, String::new());
-        return Some(TextLayout { skip: rows[begin].0, names: unique(&names), named: true, first: begin, preamble: preamble(before) });
+        return Some(TextLayout {
+            skip: rows[begin].0,
+            names: unique(&names),
+            named: true,
+            first: begin,
+            preamble: preamble(before),
+            ..TextLayout::default()
+        });
     }
     let head = &rows[begin].1;
-    let data: Vec<&Vec<String>> = rows[begin + 1..].iter().map(|(_, row)| row).filter(|row| row.len() == width).take(LOOKED).collect();
+    let types = rows.get(begin + 1).is_some_and(|(_, row)| row.len() > 1 && row.iter().all(|cell| is_type(cell)));
+    let below = begin + 1 + usize::from(types);
+    let data: Vec<&Vec<String>> = rows[below..].iter().map(|(_, row)| row).filter(|row| row.len() == width).take(LOOKED).collect();
     let counted = head.iter().skip_while(|cell| cell.is_empty()).enumerate().all(|(i, cell)| *cell == i.to_string()) && width > 2;
     let (mut header, mut headless) = (0, 0);
     for (i, cell) in head.iter().enumerate() {
@@ -57,44 +71,92 @@ pub(crate) fn text_layout(rows: &[NumberedRow]) -> Option<TextLayout> {
         }
     }
     let numbers = head.iter().filter(|cell| kind_of(cell) == CellKind::Number).count();
-    let named = if data.is_empty() { numbers * 2 < width } else { header > 0 || headless == 0 };
+    let named = types || if data.is_empty() { numbers * 2 < width } else { header > 0 || headless == 0 };
     let numbered = || (1..=width).map(|i| i.to_string()).collect();
     if named && !counted {
-        let skip = rows.get(begin + 1).map_or(rows[begin].0 + 1, |(line, _)| *line);
-        return Some(TextLayout { skip, names: unique(head), named: true, first: begin + 1, preamble: preamble(begin) });
+        let skip = rows.get(below).map_or(rows[below - 1].0 + 1, |(line, _)| *line);
+        return Some(TextLayout {
+            skip,
+            names: unique(head),
+            named: true,
+            first: below,
+            preamble: preamble(begin),
+            types,
+            ..TextLayout::default()
+        });
     }
     let first = if counted { begin + 1 } else { begin };
     let skip = rows.get(first).map_or(rows[begin].0 + 1, |(line, _)| *line);
-    Some(TextLayout { skip, names: numbered(), named: false, first, preamble: preamble(begin) })
+    Some(TextLayout { skip, names: numbered(), named: false, first, preamble: preamble(begin), ..TextLayout::default() })
+}
+
+/// Number of rows above the header: in a workbook, and in the CSV that it is saved as, titles are as wide as the table. Half of their cells
+/// are empty, or they name groups of the columns below, and have gaps.
+fn titles(rows: &[NumberedRow]) -> usize {
+    let filled = |row: &Vec<String>| row.iter().filter(|cell| !cell.is_empty()).count();
+    let Some(full) = most_frequent(rows, |row| row.iter().filter(|cell| !cell.is_empty()).count()) else { return 0 };
+    let is_header = |at: usize| {
+        let texts = |row: &Vec<String>| row.iter().all(|cell| matches!(kind_of(cell), CellKind::Text | CellKind::Empty));
+        rows.get(at).is_some_and(|(_, row)| filled(row) * 2 > full && texts(row))
+    };
+    let is_title = |at: usize| {
+        let row = &rows[at].1;
+        let names_groups = || {
+            let gaps = row.iter().skip(1).any(String::is_empty) && row.first().is_some_and(|cell| !cell.is_empty());
+            gaps && is_header(at) && is_header(at + 1) && filled(&rows[at + 1].1) >= full && !is_header(at + 2)
+        };
+        filled(row) * 2 <= full && (full > 2 || row.first().is_some_and(|cell| !cell.is_empty())) || names_groups()
+    };
+    // Without a header below them they are rows.
+    (0..rows.len().min(LOOKED)).find(|&at| !is_title(at)).filter(|&at| is_header(at)).unwrap_or(0)
+}
+
+/// Whether a cell is a type of databases, as `Nullable(UInt256)` and `decimal(38, 18)`.
+fn is_type(cell: &str) -> bool {
+    const TYPES: &str = "string text varchar char bool boolean date datetime timestamp timestamptz time uuid int integer uint bigint \
+                         smallint tinyint long short float double real numeric decimal number nullable lowcardinality fixedstring enum array map \
+                         tuple bytes binary varbinary object json address";
+    let word = cell.trim().split(['(', '<', '[', ' ']).next().unwrap_or_default().to_lowercase();
+    let word = word.trim_end_matches(|c: char| c.is_ascii_digit());
+    TYPES.split_whitespace().any(|known| known == word)
 }
 
 /// The most frequent number of cells per row.
 fn mode(rows: &[NumberedRow]) -> Option<usize> {
-    let mut widths: Vec<usize> = rows.iter().take(500).map(|(_, row)| row.len()).collect();
+    most_frequent(rows, |row| row.len())
+}
+
+fn most_frequent(rows: &[NumberedRow], count: fn(&Vec<String>) -> usize) -> Option<usize> {
+    let mut widths: Vec<usize> = rows.iter().take(500).map(|(_, row)| count(row)).collect();
     widths.sort_unstable();
     widths.chunk_by(|a, b| a == b).max_by_key(|same| (same.len(), same[0])).map(|same| same[0])
 }
 
-/// yfinance writes three header lines: price names, tickers, and the name of the index.
+/// yfinance writes two header lines, price names and tickers in either order, and mostly a third with the name of the index. With several
+/// tickers, each stands behind the names of its columns.
 fn yfinance(rows: &[NumberedRow]) -> Option<TextLayout> {
+    const PRICES: &[&str] = &["open", "high", "low", "close", "adj close", "volume", "dividends", "stock splits", "capital gains"];
     let [(_, first), (_, second), rest @ ..] = rows else { return None };
-    let starts = |row: &[String], word: &str| row.first().is_some_and(|cell| cell.eq_ignore_ascii_case(word));
-    if !(starts(first, "price") || starts(first, "")) || !(starts(second, "ticker") || starts(second, "")) || first.len() != second.len() {
+    let starts = |row: &[String], word: &str| row.first().is_some_and(|cell| cell.is_empty() || cell.eq_ignore_ascii_case(word));
+    let are_prices = |row: &[String]| row.len() > 1 && row[1..].iter().all(|cell| PRICES.contains(&cell.to_lowercase().as_str()));
+    let (prices, tickers) = if are_prices(first) { (first, second) } else { (second, first) };
+    let index = rest.first().filter(|(_, row)| row.iter().skip(1).all(String::is_empty));
+    let begins = starts(prices, "price") && starts(tickers, "ticker") || index.is_none() && starts(second, "ticker");
+    if !begins || !are_prices(prices) || prices.len() != tickers.len() || tickers[1..].iter().any(|cell| kind_of(cell) != CellKind::Text) {
         return None;
     }
-    let index = rest.first().filter(|(_, row)| row.iter().skip(1).all(String::is_empty))?;
-    let tickers: Vec<&String> = second.iter().skip(1).collect();
-    if tickers.is_empty() || tickers.iter().any(|ticker| *ticker != tickers[0]) || rest.len() < 2 {
-        return None;
-    }
-    let names: Vec<String> = std::iter::once(index.1[0].clone()).chain(first.iter().skip(1).cloned()).collect();
-    Some(TextLayout {
-        skip: rest[1].0,
-        names: unique(&names),
-        named: true,
-        first: 3,
-        preamble: vec!["yfinance".to_owned(), tickers[0].clone()],
-    })
+    let mut known: Vec<String> = tickers[1..].to_vec();
+    known.sort_unstable();
+    known.dedup();
+    let several = known.len() > 1;
+    let name = |(price, ticker): (&String, &String)| if several { format!("{price} {ticker}") } else { price.clone() };
+    let index_name = index.map_or(&first[0], |(_, row)| &row[0]).clone();
+    let names: Vec<String> = std::iter::once(index_name).chain(prices.iter().zip(tickers).skip(1).map(name)).collect();
+    let above = 2 + usize::from(index.is_some());
+    let mut preamble = vec!["yfinance".to_owned()];
+    preamble.extend(known.first().filter(|_| !several).cloned());
+    let tickers = if several { known } else { Vec::new() };
+    Some(TextLayout { skip: rows.get(above)?.0, names: unique(&names), named: true, first: above, preamble, tickers, types: false })
 }
 
 /// Makes names unique: a second `From` becomes `From (2)`.
@@ -135,7 +197,28 @@ mod tests {
             ("open,close\n7,1,2\n8,3,4", 1, true, &["column 1", "open", "close"]),
             ("0x1111111111111111111111111111111111111111,5\n0x2111111111111111111111111111111111111111,6", 0, false, &["1", "2"]),
             ("name,name\nx,y\nz,w", 1, true, &["name", "name (2)"]),
-            ("Price,Close,Open\nTicker,BTC-USD,BTC-USD\nDate,,\n2024-01-01,5,6\n2024-01-02,5,6", 3, true, &["Date", "Close", "Open"]),
+            (
+                "Price,Close,High,Low,Open\nTicker,BTC-USD,BTC-USD,BTC-USD,BTC-USD\nDate,,,,\n2024-01-01,5,6,4,5\n2024-01-02,5,6,4,5",
+                3,
+                true,
+                &["Date", "Close", "High", "Low", "Open"],
+            ),
+            (
+                "Ticker,A,A,B,B\nPrice,Open,Close,Open,Close\nDate,,,,\n2024-01-01,5,6,7,8",
+                3,
+                true,
+                &["Date", "Open A", "Close A", "Open B", "Close B"],
+            ),
+            ("Date,Close,Close,Open,Open\n,A,B,A,B\n2024-01-01,5,6,7,8", 2, true, &["Date", "Close A", "Close B", "Open A", "Open B"]),
+            // Titles as wide as the table, as a workbook has them, and names of groups of columns.
+            ("Mine,,\na,b,c\n1,2,3\n4,5,6", 2, true, &["a", "b", "c"]),
+            ("Mine,,,\nOf,PEPE,,\na,b,c,d\n1,2,3,\n4,5,6,", 3, true, &["a", "b", "c", "d"]),
+            ("Mine,,,\nTime,Price,,More\na,b,c,d\n1,2,3,4\n4,5,6,7", 3, true, &["a", "b", "c", "d"]),
+            ("a,b,\n1,2,x\n4,5,y", 1, true, &["a", "b", "column 3"]),
+            (",b\nx,1\ny,2", 1, true, &["column 1", "b"]),
+            ("5,,\n1,2,3\n4,5,6", 0, false, &["1", "2", "3"]),
+            ("a,b\nString,Nullable(UInt256)\nx,1", 2, true, &["a", "b"]),
+            ("a,b\nString,x\ny,z", 1, true, &["a", "b"]),
         ] {
             let laid = text_layout(&rows(text)).unwrap();
             let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();

@@ -15,7 +15,7 @@ fn every_use_names_a_rule_of_the_table_and_every_rule_a_column_of_the_schema() {
     let used = "step interval months two_lengths gap gap_between_files closes_of_lengths \
                 supply_in_smallest_units supply_of_contract balances_in_smallest_units \
                 price_beside_close unit_of_volume turnover traded_in_a_day transfer_within_supply \
-                transfer_in_smallest_units balances_within_supply cap_of_supply";
+                transfer_in_smallest_units balances_within_supply cap_of_supply one_token";
     for name in used.split(' ') {
         assert_eq!(named(name).name, name);
     }

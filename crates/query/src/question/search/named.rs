@@ -12,6 +12,7 @@ use model::{
     chain::Chain,
     error::{Code, Problem, Result},
     format,
+    rows::TokenRow,
     spelling::meant,
 };
 
@@ -25,7 +26,7 @@ impl TokenNames for Snapshot {
         // `listed` settles which token a name means, not which address begins so.
         let listed: Vec<_> = found.iter().filter(|found| AddressPart::read(name).is_none() && is_listed(found)).collect();
         match (found.as_slice(), listed.as_slice()) {
-            ([], _) => Ok(None),
+            ([], _) => kept_apart(self, name).map_or(Ok(None), Err),
             ([(_, token)], _) | (_, [(_, token)]) => Ok(Some(token.token_address)),
             _ => {
                 found.sort_by(|(_, a), (_, b)| descending(a.market_cap, b.market_cap).then_with(|| a.token_address.cmp(&b.token_address)));
@@ -43,6 +44,20 @@ impl TokenNames for Snapshot {
         let names = self.market.tokens.iter().flat_map(|token| [&token.symbol, &token.name]).filter_map(|name| name.as_deref());
         meant(name.trim().trim_start_matches('$'), names).map(str::to_owned)
     }
+}
+
+/// The error that names the token of this symbol that is kept out, as its address holds another.
+fn kept_apart(snapshot: &Snapshot, name: &str) -> Option<Problem> {
+    let wanted = name.trim().trim_start_matches('$').to_lowercase();
+    let (symbol, chain) = wanted.rsplit_once('@').map_or((wanted.as_str(), None), |(symbol, chain)| (symbol, Some(chain)));
+    let is_meant = |row: &TokenRow| {
+        let has = |own: &Option<String>| own.as_deref().is_some_and(|own| own.trim().to_lowercase() == symbol);
+        let on = |chain: &str| Chain::parse(chain).is_some_and(|chain| row.chain.contains(&chain));
+        (has(&row.symbol) || has(&row.name)) && chain.is_none_or(on)
+    };
+    let other = snapshot.dataset.table("tokens")?.apart.iter().find(|other| is_meant(&other.row))?;
+    let detail = format!("the token `{}` is kept out, as an address holds one token here: {}.", clip(name), other.told());
+    Some(Problem::new(Code::TokenNotFound, detail))
 }
 
 /// The tokens with this symbol, `UNI`, `$UNI` or `UNI@base`, or else name, or with an address of which it is a part; and their places.
@@ -133,6 +148,14 @@ mod tests {
         assert_eq!(named("Link@base"), Ok(sample::address("0x3")));
         assert!(named("link@polygon").unwrap_err().starts_with("no token has the symbol `link@polygon`"));
         assert!(named("LINKK").unwrap_err().to_lowercase().contains("`linkk`. did you mean `link`?"));
+        let apart = "token_address,symbol,name,chain,decimals,market_cap\n0x1,OP,Optimism,op,18,5\n0x1,FAKE,Fake,base,6,";
+        let snapshot = tests::snapshot(&[("tokens", apart)]);
+        let named = |name: &str| named_token(&snapshot, name).map_err(|problem| problem.detail);
+        assert_eq!(named("op"), Ok(first));
+        for name in ["FAKE", "$fake", "fake@base"] {
+            assert!(named(name).unwrap_err().ends_with(&format!("{first}: FAKE on base, beside OP on oeth.")), "{name}");
+        }
+        assert!(named("fake@op").unwrap_err().starts_with("no token has"));
         assert!(named("ZZZZZZ").unwrap_err().starts_with("no token has the symbol `ZZZZZZ`. Pass a symbol"));
     }
 
