@@ -18,7 +18,12 @@ use polars_arrow::io::ipc::{
 };
 use polars_arrow_format::ipc::{MessageHeaderRef, MessageRef};
 
-use super::{BATCH_ROWS, ColumnFilter, ROWS_MAX, RowSource, SourceBatch, empty_columns, read_at::ReadAt, size_limits, supported};
+use super::{
+    BATCH_ROWS, ColumnFilter, ROWS_MAX, RowSource, SourceBatch, empty_columns,
+    read_at::ReadAt,
+    size_limits,
+    supported::{self, Unread},
+};
 use crate::decode::guarded;
 
 /// Bytes of read-ahead.
@@ -38,6 +43,7 @@ pub(super) struct IpcRows {
     decoded: DataFrame,
     done: u64,
     started: bool,
+    unread: Unread,
 }
 
 /// The messages of the file, with the position of the next one.
@@ -128,7 +134,8 @@ impl IpcRows {
             let projection = Some(places).filter(|places| !places.is_empty() && places.len() < schema.len());
             let fields = schema.iter_values().enumerate();
             let fields = fields.filter(|(place, _)| projection.as_ref().is_none_or(|places| places.contains(place)));
-            let fields = fields.map(|(_, field)| field.clone()).collect();
+            let fields: Vec<_> = fields.map(|(_, field)| field.clone()).collect();
+            let unread = Unread::of(&fields);
             let mut rows = Self {
                 messages,
                 names,
@@ -140,6 +147,7 @@ impl IpcRows {
                 decoded: DataFrame::default(),
                 done: 0,
                 started: false,
+                unread,
             };
             for at in dictionaries {
                 if let Some(message) = rows.messages.message(at)? {
@@ -148,6 +156,11 @@ impl IpcRows {
             }
             Ok(rows)
         })
+    }
+
+    /// The selected columns.
+    pub(super) fn fields(&self) -> &[ArrowField] {
+        &self.fields
     }
 
     /// Decodes the record batch, or the dictionary, of a message.
@@ -174,8 +187,9 @@ impl IpcRows {
                 )?;
                 drop(body);
                 let height = batch.len();
-                let columns: PolarsResult<Vec<Column>> =
-                    self.fields.iter().zip(batch.into_arrays()).map(|(field, array)| supported::column(field, vec![array])).collect();
+                let unread = &mut self.unread;
+                let column = |(field, array)| unread.or(field, height, || supported::column(field, vec![array]));
+                let columns: PolarsResult<Vec<Column>> = self.fields.iter().zip(batch.into_arrays()).map(column).collect();
                 let frame = DataFrame::new(height, columns?)?;
                 polars_ensure!(self.done + (self.decoded.height() + height) as u64 <= ROWS_MAX, ComputeError: "it has more rows than a table may have");
                 self.messages.last.1 = height;
@@ -251,7 +265,7 @@ impl RowSource for IpcRows {
         let first_row = self.done + 1;
         if self.decoded.width() == 0 {
             // A file without a record batch still has its columns.
-            let columns = guarded("Arrow IPC", || empty_columns(&self.fields))?;
+            let columns = empty_columns(&self.fields);
             return Ok(Some(SourceBatch { columns, first_row, ..SourceBatch::default() }));
         }
         let mut taken = self.take(BATCH_ROWS);
@@ -276,6 +290,10 @@ impl RowSource for IpcRows {
 
     fn columns(&self) -> &[String] {
         &self.names
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.unread.notes()
     }
 
     fn bytes_read(&self) -> u64 {

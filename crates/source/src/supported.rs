@@ -2,15 +2,53 @@
 //! become lists, dictionaries the values they name. Each further type would cost seconds of every build. No cell is read here.
 
 use polars::prelude::{
-    ArrowField, Column, CompatLevel, IdxCa, IdxSize, IntoColumn, NewChunkedArray, PolarsResult, Series, pf16, polars_bail,
+    ArrowField, Column, CompatLevel, DataType, IdxCa, IdxSize, IntoColumn, NewChunkedArray, PlSmallStr, PolarsResult, Series, pf16,
+    polars_bail,
 };
 use polars_arrow::{
-    array::{Array, DictionaryArray, DictionaryKey, FixedSizeListArray, ListArray, MapArray, PrimitiveArray, StructArray, new_empty_array},
+    array::{
+        Array, DictionaryArray, DictionaryKey, FixedSizeListArray, ListArray, MapArray, PrimitiveArray, StructArray, Utf8ViewArray,
+        new_empty_array,
+    },
     datatypes::ArrowDataType,
     match_integer_type,
     offset::{Offset, OffsetsBuffer},
-    types::NativeType,
+    types::{NativeType, i256},
 };
+
+use crate::{coerce::cell::with_point, decode::guarded};
+
+const NOT_READ: &str = "columns are not read that have the type";
+
+/// The columns whose type is not read: each costs itself, not the file.
+pub(super) struct Unread(Vec<PlSmallStr>);
+
+impl Unread {
+    pub(super) fn of(fields: &[ArrowField]) -> Self {
+        // Of some types the program's build of polars lacks a part, and panics.
+        let unread = |field: &&ArrowField| guarded("column", || empty_column(field)).is_err();
+        Self(fields.iter().filter(unread).map(|field| field.name.clone()).collect())
+    }
+
+    /// The column as read, or without values where its type is not read. Other errors mean damage.
+    pub(super) fn or(&mut self, field: &ArrowField, height: usize, read: impl FnOnce() -> PolarsResult<Column>) -> PolarsResult<Column> {
+        if !self.0.contains(&field.name) {
+            match read() {
+                Err(error) if ["not implemented", "Not yet supported", NOT_READ].iter().any(|sign| error.to_string().contains(sign)) => {
+                    self.0.push(field.name.clone());
+                }
+                read => return read,
+            }
+        }
+        Ok(Column::full_null(field.name.clone(), height, &DataType::String))
+    }
+
+    pub(super) fn notes(&self) -> Vec<String> {
+        let note =
+            |name| format!("warning: its column `{name}` has a type that is not read, and is left empty: write it as text or as a number");
+        self.0.iter().map(note).collect()
+    }
+}
 
 /// A column of one chunk for each array.
 pub(super) fn column(field: &ArrowField, arrays: Vec<Box<dyn Array>>) -> PolarsResult<Column> {
@@ -35,6 +73,7 @@ fn is_supported(dtype: &ArrowDataType) -> bool {
         | Type::UInt16
         | Type::UInt128
         | Type::Float16
+        | Type::Decimal256(..)
         | Type::FixedSizeList(..)
         | Type::Dictionary(..) => false,
         Type::List(inner) | Type::LargeList(inner) | Type::Map(inner, _) => is_supported(&inner.dtype),
@@ -55,6 +94,14 @@ fn to_supported(array: &dyn Array) -> PolarsResult<Box<dyn Array>> {
         ArrowDataType::Int16 => widened(array, |n: i16| i64::from(n), ArrowDataType::Int64),
         ArrowDataType::UInt8 => widened(array, |n: u8| i64::from(n), ArrowDataType::Int64),
         ArrowDataType::UInt16 => widened(array, |n: u16| i64::from(n), ArrowDataType::Int64),
+        // The digits as text, as no type of the program has as many.
+        ArrowDataType::Decimal256(_, scale) => {
+            let numbers = as_type::<PrimitiveArray<i256>>(array)?;
+            Ok(Utf8ViewArray::from_slice(
+                numbers.iter().map(|number| number.map(|number| with_point(&number.to_string(), *scale))).collect::<Vec<_>>(),
+            )
+            .boxed())
+        }
         ArrowDataType::Float16 => widened(array, |n: pf16| n.0.to_f32(), ArrowDataType::Float32),
         ArrowDataType::List(inner) => list(as_type::<ListArray<i32>>(array)?, inner, ArrowDataType::List),
         ArrowDataType::LargeList(inner) => list(as_type::<ListArray<i64>>(array)?, inner, ArrowDataType::LargeList),
@@ -84,7 +131,7 @@ fn to_supported(array: &dyn Array) -> PolarsResult<Box<dyn Array>> {
             Ok(StructArray::try_new(dtype, structs.len(), values, structs.validity().cloned())?.boxed())
         }
         ArrowDataType::Dictionary(key, ..) => match_integer_type!(key, |$K| dictionary::<$K>(array)),
-        _ => polars_bail!(ComputeError: "it has a column of the type {dtype:?}, which is not read"),
+        _ => polars_bail!(InvalidOperation: "{NOT_READ} {dtype:?}"),
     }
 }
 
@@ -150,7 +197,10 @@ mod tests {
             |keys: [Option<u8>; 3]| DictionaryArray::try_from_keys(PrimitiveArray::from(keys), texts(), false).expect("keys in range");
         let named = named([Some(1), None, Some(0)]);
         let numbered = DictionaryArray::try_from_keys(PrimitiveArray::from([Some(1_i32), Some(0)]), words.clone().boxed(), false);
-        let cases: [(Box<dyn Array>, &str); 9] = [
+        let wide = [Some(i256::from_words(0, 15)), None, Some(i256::from_words(-1, -1_200))];
+        let wide = PrimitiveArray::<i256>::from(wide).to(ArrowDataType::Decimal256(76, 2));
+        let cases: [(Box<dyn Array>, &str); 10] = [
+            (wide.boxed(), "0.15  -12"),
             (bytes.clone().boxed(), "-1  3"),
             (words.clone().boxed(), "0 65535"),
             (PrimitiveArray::from([Some(-300_i16)]).boxed(), "-300"),
