@@ -199,14 +199,15 @@ fn packed_as(bytes: &[u8]) -> Option<&'static str> {
     PACKED.iter().find(|(sign, _)| is(sign)).map(|(_, name)| *name).or(tar)
 }
 
-/// Bytes of a text of which one may be of no text.
-const NUL_ONE_OF: usize = 100;
+/// Control bytes that a text may have in damaged cells: so many, and one of so many bytes.
+const DAMAGED: (usize, usize) = (8, 100);
 
 /// Whether bytes that no text has are more than a few damaged cells, or stand in the first line.
 fn is_no_text(bytes: &[u8]) -> bool {
-    let nul = bytes.iter().filter(|byte| **byte == BINARY).count();
-    let first = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(bytes.len());
-    nul > 0 && (nul * NUL_ONE_OF > bytes.len() || bytes[..first].contains(&BINARY))
+    let mut lines = bytes.split(|byte| matches!(byte, b'\n' | b'\r'));
+    let control = || bytes.iter().filter(|byte| matches!(byte, 0..=8 | 14..=31)).count();
+    bytes.contains(&BINARY)
+        && (lines.next().is_some_and(|first| first.contains(&BINARY)) || control() > DAMAGED.0.max(bytes.len() / DAMAGED.1))
 }
 
 fn first_bytes(place: &FileLocation) -> Result<Vec<u8>, String> {
@@ -441,5 +442,48 @@ impl Sniffed {
             },
             FileShape::Cells => format!("a sheet with the columns {}", listed(&self.header())),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_text_is_told_from_a_damaged_cell() {
+        let noise: Vec<u8> = (0..10_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        for (bytes, expected) in [
+            (&b"a,b\n1,2\0\n"[..], false),
+            (b"a,b\n1,2\n", false),
+            (b"a\0,\0b\0\n\0", true),
+            (&[&b"\x89PNG\r\n\x1a\n\0\0\0"[..], &noise].concat(), true),
+        ] {
+            assert_eq!(is_no_text(bytes), expected, "{}", bytes.escape_ascii());
+        }
+        for (bytes, expected) in [
+            (&b"BZh91AY&SY\x01"[..], Some("compressed with bzip2")),
+            (b"BZh,open\n1,2\n", None),
+            (b"\xfd7zXZ\0\0", Some("compressed with xz")),
+        ] {
+            assert_eq!(packed_as(bytes), expected);
+        }
+    }
+
+    #[test]
+    fn json_lines_are_told_from_json() {
+        for (text, name, expected) in [
+            ("{\"a\":1}\n{\"a\":2}\n", "x.json", Some(&["a"][..])),
+            ("{\"a\":1}", "x.ndjson", Some(&["a"])),
+            ("{\"a\":1}\n", "x.jsonl.gz", Some(&["a"])),
+            ("{\"a\":1}", "x.json", None),
+            ("[1,2]\n[3,4]\n", "x", Some(&[])),
+            ("[1,2]\n", "x.ndjson", None),
+            ("[\n[1,2],\n[3,4]]", "x", None),
+        ] {
+            let expected = expected.map(|names| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+            assert_eq!(first_line(text.as_bytes(), name), expected, "{text}");
+        }
+        let spaced = without_blanks_at_quotes(b"a, \"b\" ,c\n1,  \"x, y\", z \n");
+        assert_eq!(spaced.escape_ascii().to_string(), "a,\\\"b\\\",c\\n1,\\\"x, y\\\", z \\n");
     }
 }

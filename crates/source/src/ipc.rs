@@ -8,12 +8,15 @@ use std::{
 
 use planus::ReadAsRoot;
 use polars::prelude::{ArrowField, ArrowSchema, Column, DataFrame, PolarsResult, polars_bail, polars_ensure};
-use polars_arrow::io::ipc::{
-    IpcSchema,
-    read::{
-        Dictionaries,
-        common::{read_dictionary, read_record_batch},
-        deserialize_footer, read_stream_metadata,
+use polars_arrow::{
+    datatypes::ArrowDataType,
+    io::ipc::{
+        IpcSchema,
+        read::{
+            Dictionaries,
+            common::{read_dictionary, read_record_batch},
+            deserialize_footer, read_stream_metadata,
+        },
     },
 };
 use polars_arrow_format::ipc::{MessageHeaderRef, MessageRef};
@@ -128,7 +131,7 @@ impl IpcRows {
         let mut messages = Messages { file, bytes, next: Next::At(0), at: 0, last: (0, 0) };
         guarded("Arrow IPC", || {
             let listed = messages.read(0..bytes.min(6))? == MAGIC;
-            let (schema, ipc_schema, dictionaries) = if listed { footer(&mut messages)? } else { head(&mut messages)? };
+            let (mut schema, ipc_schema, dictionaries) = if listed { footer(&mut messages)? } else { head(&mut messages)? };
             let names = schema.iter_names().map(ToString::to_string).collect();
             let places: Vec<usize> = (0..).zip(schema.iter_names()).filter(|(_, name)| wanted(name)).map(|(place, _)| place).collect();
             let projection = Some(places).filter(|places| !places.is_empty() && places.len() < schema.len());
@@ -136,6 +139,10 @@ impl IpcRows {
             let fields = fields.filter(|(place, _)| projection.as_ref().is_none_or(|places| places.contains(place)));
             let fields: Vec<_> = fields.map(|(_, field)| field.clone()).collect();
             let unread = Unread::of(&fields);
+            // Decimals of 256 bits lie as bytes do, and are read as such.
+            for field in schema.iter_values_mut().filter(|field| matches!(field.dtype, ArrowDataType::Decimal256(..))) {
+                field.dtype = ArrowDataType::FixedSizeBinary(32);
+            }
             let mut rows = Self {
                 messages,
                 names,
@@ -188,7 +195,7 @@ impl IpcRows {
                 drop(body);
                 let height = batch.len();
                 let unread = &mut self.unread;
-                let column = |(field, array)| unread.or(field, height, || supported::column(field, vec![array]));
+                let column = |(field, array)| unread.or(field, height, || supported::column_or_decimals(field, vec![array], true));
                 let columns: PolarsResult<Vec<Column>> = self.fields.iter().zip(batch.into_arrays()).map(column).collect();
                 let frame = DataFrame::new(height, columns?)?;
                 polars_ensure!(self.done + (self.decoded.height() + height) as u64 <= ROWS_MAX, ComputeError: "it has more rows than a table may have");

@@ -106,17 +106,19 @@ impl ParquetRows {
     }
 }
 
-/// The field, where its decimals have more digits, or more bytes, than 128 bits, in the type that has them.
+/// The field, where its decimals have more than 128 bits, in the type that has them.
 fn with_wide_decimal(field: &ArrowField, metadata: &FileMetadata) -> ArrowField {
     let mut leaves = metadata.schema_descr.columns().iter().filter(|column| column.path_in_schema.first() == Some(&field.name));
     let physical = leaves.next().map(|leaf| leaf.descriptor.primitive_type.physical_type);
-    let is_wide = matches!(physical, Some(PhysicalType::FixedLenByteArray(bytes)) if bytes > 16);
-    match field.dtype {
-        ArrowDataType::Decimal(precision, scale) if is_wide || precision > 38 => {
-            ArrowField::new(field.name.clone(), ArrowDataType::Decimal256(precision, scale), field.is_nullable)
+    let is_wide = matches!(physical, Some(PhysicalType::FixedLenByteArray(17..=32)));
+    let dtype = match field.dtype {
+        ArrowDataType::Decimal(precision, scale) | ArrowDataType::Decimal256(precision, scale) if is_wide => {
+            ArrowDataType::Decimal256(precision, scale)
         }
-        _ => field.clone(),
-    }
+        ArrowDataType::Decimal256(precision, scale) => ArrowDataType::Decimal(precision.min(38), scale),
+        _ => return field.clone(),
+    };
+    ArrowField::new(field.name.clone(), dtype, field.is_nullable)
 }
 
 /// Byte ranges of the selected columns in a row group.
@@ -140,10 +142,16 @@ fn decode_column(file: &dyn ReadAt, group: &RowGroupMetadata, field: &ArrowField
         types.push(&column.descriptor().descriptor.primitive_type);
     }
     polars_ensure!(!parts.is_empty(), ComputeError: "a row group lacks a column");
+    let read_as = match (&field.dtype, types.first().map(|leaf| leaf.physical_type)) {
+        (ArrowDataType::Decimal256(..), Some(PhysicalType::FixedLenByteArray(bytes))) => {
+            ArrowField::new(field.name.clone(), ArrowDataType::FixedSizeBinary(bytes), field.is_nullable)
+        }
+        _ => field.clone(),
+    };
     let all = part.len() == group.num_rows();
     let filter = (!all).then(|| Filter::new_ranged(part.start, part.end));
-    let (arrays, _) = column_iter_to_arrays(parts, types, field.clone(), filter)?;
-    Ok(supported::column(field, arrays)?.rechunk())
+    let (arrays, _) = column_iter_to_arrays(parts, types, read_as, filter)?;
+    Ok(supported::column_or_decimals(field, arrays, false)?.rechunk())
 }
 
 /// Rows of a file, and bytes of its selected columns, as the footer says.

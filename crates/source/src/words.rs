@@ -114,14 +114,16 @@ fn filling(mut bytes: impl Iterator<Item = u8>) -> usize {
     1 + bytes.take_while(|byte| *byte == first).count()
 }
 
-/// The number as digits. Where half of its bytes are ones it is negative, unless it is the greatest of all.
-fn digits(word: &[u8], little: bool) -> String {
+/// The number, of up to 32 bytes, as digits. Where the type does not tell that it has a sign, a number whose first half is ones is negative,
+/// unless it is the greatest of all.
+pub(super) fn digits(word: &[u8], little: bool, signed: bool) -> String {
     let mut bytes = word.to_vec();
     if little {
         bytes.reverse();
     }
     let ones = bytes.iter().take_while(|byte| **byte == 0xff).count();
-    if ones * 2 >= bytes.len() && ones < bytes.len() {
+    let is_negative = if signed { bytes.first().is_some_and(|byte| *byte > 0x7f) } else { ones * 2 >= bytes.len() && ones < bytes.len() };
+    if is_negative {
         bytes.iter_mut().for_each(|byte| *byte = !*byte);
         let number = U256::try_from_be_slice(&bytes).unwrap_or_default().saturating_add(U256::from(1));
         return format!("-{number}");
@@ -171,7 +173,7 @@ impl WordRows {
             return None;
         }
         let mut texts = StringChunkedBuilder::new(name.clone(), words.len());
-        words.iter().for_each(|word| texts.append_option(word.map(|word| digits(word, form == Form::LittleEndian))));
+        words.iter().for_each(|word| texts.append_option(word.map(|word| digits(word, form == Form::LittleEndian, false))));
         Some(texts.finish().into_column())
     }
 }
@@ -297,7 +299,7 @@ mod tests {
             (&word(10_u128.pow(24), 16, false), false, "1000000000000000000000000"),
             (&[0xff; 32], true, "115792089237316195423570985008687907853269984665640564039457584007913129639935"),
         ] {
-            assert_eq!(digits(word, little), expected);
+            assert_eq!(digits(word, little, false), expected);
         }
     }
 }

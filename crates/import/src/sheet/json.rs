@@ -253,8 +253,7 @@ fn columns_apart<'a>(all: &Pairs<'a>) -> Option<Vec<(String, Vec<&'a RawValue>)>
     let lists: Vec<(&str, Vec<&RawValue>)> =
         all.iter().filter(|(_, value)| kind(value) == Type::List).map(|(name, value)| (name.as_ref(), elements(value))).collect();
     let (_, rows) = lists.iter().find(|(_, rows)| !rows.is_empty() && rows.iter().all(|row| kind(row) == Type::List))?;
-    let rows: Vec<Vec<&RawValue>> = rows.iter().map(|row| elements(row)).collect();
-    let width = rows.first()?.len();
+    let width = elements(rows.first()?).len();
     let name = |value: &&RawValue| match kind(value) {
         Type::Object => members(value).into_iter().find(|(name, _)| name == "name").and_then(|(_, name)| text(name)),
         Type::Single if value.get().starts_with('"') => text(value),
@@ -267,6 +266,7 @@ fn columns_apart<'a>(all: &Pairs<'a>) -> Option<Vec<(String, Vec<&'a RawValue>)>
     });
     let first = named.next()?;
     let (_, of_names, names) = if first.0 { first } else { named.find(|(is_usual, ..)| *is_usual).unwrap_or(first) };
+    let rows: Vec<Vec<&RawValue>> = rows.iter().map(|row| elements(row)).collect();
     let mut columns: Vec<(String, Vec<&RawValue>)> = Vec::new();
     for (name, list) in &lists {
         let counts = list.iter().enumerate().all(|(at, value)| value.get() == at.to_string());
@@ -381,13 +381,12 @@ impl Json {
         let (mut rows, mut nan, mut bad, mut all) = (Vec::new(), 0, Vec::new(), 0);
         for (number, line) in (1..).zip(text.split(|byte| *byte == b'\n')).filter(|(_, line)| !line.trim_ascii().is_empty()) {
             all += 1;
-            let read = |line: &[u8]| serde_json::from_slice::<Box<RawValue>>(line).ok();
             let plain = || {
                 let (plain, count) = source::without_nan(line)?;
                 nan += count;
-                read(&plain)
+                serde_json::from_slice::<Box<RawValue>>(&plain).ok().map(Cow::Owned)
             };
-            match read(line).or_else(plain) {
+            match serde_json::from_slice::<&RawValue>(line).ok().map(Cow::Borrowed).or_else(plain) {
                 Some(row) => rows.push(row),
                 None => bad.push(number),
             }
@@ -402,7 +401,7 @@ impl Json {
 
     /// Rows of lines; where these are lists, the first may have the names and the second the types (ClickHouse's
     /// JSONCompactEachRowWithNamesAndTypes).
-    fn of_lines(rows: &[Box<RawValue>]) -> Shape<'_> {
+    fn of_lines<'a>(rows: &'a [Cow<'a, RawValue>]) -> Shape<'a> {
         let lists: Vec<Vec<&RawValue>> =
             if rows.iter().all(|row| kind(row) == Type::List) { rows.iter().map(|row| elements(row)).collect() } else { Vec::new() };
         let is_text = |value: &&RawValue| value.get().starts_with('"') && text(value).is_some_and(|text| kind_of(&text) == CellKind::Text);
