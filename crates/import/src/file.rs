@@ -56,6 +56,7 @@ impl Run<'_> {
         let about = (plan.token.as_ref().and_then(|token| token.symbol.clone()), self.chain_of(&plan));
         let chain_told = self.options.chain.is_some() || plan.chain.is_some() || plan.token.as_ref().is_some_and(TokenMatch::is_coin);
         let mut file = FileFacts { notes: plan.notes, ..FileFacts::default() };
+        file.notes_once(sniffed.notes.clone());
         // A file of one token needs that token, whatever table it fills.
         file.needed.extend(plan.token.as_ref().map(|token| token.address));
         for take in plan.takes {
@@ -178,6 +179,7 @@ impl Run<'_> {
             }
             Ok(spool.add(frame, source, rows)?)
         })?;
+        file.notes_once(take.rows.notes());
         file.used.extend(reading.used(take.rows.columns())?);
         let names = sniffed.sheet.as_ref().map_or(&[][..], |sheet| &sheet.names);
         file.has_own_columns |= names.iter().filter(|name| take.rows.columns().contains(name)).count() * 2 > names.len();
@@ -265,6 +267,14 @@ struct FileFacts {
     span: Option<Span>,
     /// Notes on rejected rows, with their table.
     rejected: Vec<(&'static str, String)>,
+}
+
+impl FileFacts {
+    /// Adds notes, which several tables of one file may have.
+    fn notes_once(&mut self, notes: Vec<String>) {
+        let new: Vec<String> = notes.into_iter().filter(|note| !self.notes.contains(note)).collect();
+        self.notes.extend(new);
+    }
 }
 
 /// The note on the rejected rows of one table, which every load repeats, as the file is not read again; `None` if there are none.

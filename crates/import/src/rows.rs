@@ -67,6 +67,10 @@ impl RowSource for Edited {
         &self.names
     }
 
+    fn notes(&self) -> Vec<String> {
+        self.inner.notes()
+    }
+
     fn bytes_read(&self) -> u64 {
         self.inner.bytes_read()
     }

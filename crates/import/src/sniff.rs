@@ -52,6 +52,8 @@ pub(super) struct Sniffed {
     /// The file as a table, if it has one.
     pub sheet: Option<Sheet>,
     head: Vec<u8>,
+    /// What was assumed or left out to read it.
+    pub notes: Vec<String>,
     /// The temporary copy that is read instead.
     copied: Option<Arc<TempPath>>,
 }
@@ -62,7 +64,7 @@ pub(super) enum FileShape {
     Rows(Vec<Vec<String>>),
     /// A JSON text, whole.
     Json { text: Vec<u8>, outline: Outline },
-    /// JSON Lines: the members of the first object.
+    /// JSON Lines: the members of the first object; none where each line is a list.
     JsonLines(Vec<String>),
     /// Parquet or Arrow: the column names.
     Columns(Vec<String>),
@@ -131,6 +133,7 @@ fn sniff_as(path: &Path, name: &str, copied: Option<TempPath>) -> Vec<Result<Sni
                     shape: FileShape::Cells,
                     sheet: Sheet::cells(rows),
                     head: head.clone(),
+                    notes: Vec::new(),
                     copied: copied.clone(),
                 };
                 let mut all: Vec<Sniffed> = sheets.into_iter().map(of).collect();
@@ -164,7 +167,7 @@ fn sniff_as(path: &Path, name: &str, copied: Option<TempPath>) -> Vec<Result<Sni
 fn sniff_member(path: &Path, member: archive::Member, told: &str, bytes: u64, copied: Option<Arc<TempPath>>) -> Result<Sniffed, String> {
     let place = FileLocation::Member(path.to_owned(), member);
     let head = first_bytes(&place)?;
-    if is_binary(&head) {
+    if is_binary(&head, u64::MAX) {
         let out = self::copied(place.open()?)?;
         let bytes = std::fs::metadata(&out).map_or(bytes, |meta| meta.len());
         return shape(FileLocation::File(out.to_path_buf()), told.to_owned(), bytes, head, Some(Arc::new(out)));
@@ -180,8 +183,37 @@ fn copied(from: impl Read) -> Result<TempPath, String> {
     if bytes > COPIED_MAX { Err(format!("is larger than {} GiB", COPIED_MAX >> 30)) } else { Ok(file.into_temp_path()) }
 }
 
-fn is_binary(head: &[u8]) -> bool {
-    head.starts_with(b"PAR1") || head.starts_with(b"ARROW1")
+fn is_binary(head: &[u8], bytes: u64) -> bool {
+    head.starts_with(b"PAR1") || head.starts_with(b"ARROW1") || source::is_arrow_stream(head, bytes)
+}
+
+/// Compressed forms and archives that are not read.
+const PACKED: [(&[u8], &str); 6] = [
+    (b"BZh", "compressed with bzip2"),
+    (b"\xfd7zXZ\0", "compressed with xz"),
+    (b"\x04\x22\x4d\x18", "compressed with lz4"),
+    (b"\x1f\x9d", "compressed with compress"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    (b"Rar!\x1a\x07", "a rar archive"),
+];
+
+/// What the bytes are packed as, where that is not read.
+fn packed_as(bytes: &[u8]) -> Option<&'static str> {
+    let tar = bytes.get(257..).is_some_and(|rest| rest.starts_with(b"ustar")).then_some("a tar archive");
+    // Three letters begin words too: bzip2 goes on with the size of its blocks and the mark of the first.
+    let is = |sign: &[u8]| bytes.starts_with(sign) && (sign != b"BZh" || bytes.get(4..).is_some_and(|rest| rest.starts_with(b"1AY&SY")));
+    PACKED.iter().find(|(sign, _)| is(sign)).map(|(_, name)| *name).or(tar)
+}
+
+/// Control bytes that a text may have in damaged cells: so many, and one of so many bytes.
+const DAMAGED: (usize, usize) = (8, 100);
+
+/// Whether bytes that no text has are more than a few damaged cells, or stand in the first line.
+fn is_no_text(bytes: &[u8]) -> bool {
+    let mut lines = bytes.split(|byte| matches!(byte, b'\n' | b'\r'));
+    let control = || bytes.iter().filter(|byte| matches!(byte, 0..=8 | 14..=31)).count();
+    bytes.contains(&BINARY)
+        && (lines.next().is_some_and(|first| first.contains(&BINARY)) || control() > DAMAGED.0.max(bytes.len() / DAMAGED.1))
 }
 
 fn first_bytes(place: &FileLocation) -> Result<Vec<u8>, String> {
@@ -198,41 +230,63 @@ fn shape(place: FileLocation, name: String, bytes: u64, head: Vec<u8>, copied: O
         FileLocation::File(path) => Some(path.clone()),
         FileLocation::Member(..) => None,
     };
+    let mut notes = Vec::new();
     let (shape, sheet) = match path {
-        Some(path) if is_binary(&head) => (FileShape::Columns(source::open(&path, no_column())?.columns().to_vec()), None),
+        Some(path) if is_binary(&head, bytes) => (FileShape::Columns(source::open(&path, no_column())?.columns().to_vec()), None),
         _ if head.starts_with(b"PK\x03\x04") => return Err("is an archive in an archive: unpack it first".to_owned()),
-        _ => text_shape(&place, &head)?,
+        _ => text_shape(&place, &name, &head, &mut notes)?,
     };
-    let mut sniffed = Sniffed { place, name, bytes, shape, sheet, head, copied };
+    let mut sniffed = Sniffed { place, name, bytes, shape, sheet, head, notes, copied };
     sniffed.sheet = match (&sniffed.shape, sniffed.sheet.take()) {
         (FileShape::Columns(_), _) => Some(Sheet::streamed(&sniffed, false)?),
-        (FileShape::JsonLines(_), _) if sniffed.bytes <= LINES_MAX => Some(Sheet::json(sheet::json_lines(&sniffed, LINES_MAX)?)),
+        (FileShape::JsonLines(names), _) if sniffed.bytes <= LINES_MAX || names.is_empty() => {
+            let json = sheet::json_lines(&sniffed, LINES_MAX)?;
+            sniffed.notes.extend(json.notes.iter().cloned());
+            Some(Sheet::json(json))
+        }
         (FileShape::JsonLines(_), _) => Some(Sheet::streamed(&sniffed, true)?),
         (_, sheet) => sheet,
     };
+    if is_bare(&sniffed) {
+        return Err("has the names of columns and no rows: there is nothing to import".to_owned());
+    }
     Ok(sniffed)
 }
 
-fn text_shape(place: &FileLocation, head: &[u8]) -> Result<(FileShape, Option<Sheet>), String> {
+/// Whether it has a header alone.
+fn is_bare(sniffed: &Sniffed) -> bool {
+    let typed = matches!(sniffed.shape, FileShape::Rows(_) | FileShape::Columns(_));
+    typed && sniffed.sheet.as_ref().is_some_and(|sheet| sheet.named && sheet.names.len() > 1 && sheet.first.is_empty())
+}
+
+fn text_shape(place: &FileLocation, name: &str, head: &[u8], notes: &mut Vec<String>) -> Result<(FileShape, Option<Sheet>), String> {
     let first = source::first_text(place.open()?, head, LOOKED)?;
+    if let Some(packed) = packed_as(&first) {
+        return Err(format!("is {packed}, which is not read: unpack it first"));
+    }
     let decoded = source::of_windows_1252(&first);
     let windows_1252 = decoded.is_some();
     let first = decoded.unwrap_or(first);
     let start = first.iter().find(|byte| !byte.is_ascii_whitespace()).copied();
     match start {
         None => return Err("holds nothing but white space: there is nothing to import".to_owned()),
-        _ if first.contains(&BINARY) => return Err("is not text, nor Parquet, Arrow, a workbook or zip".to_owned()),
+        _ if is_no_text(&first) => return Err("is not text, nor Parquet, Arrow, a workbook or zip".to_owned()),
         Some(b'<') if is_page(&first) => return Err("is a web page or XML, not a table: save the table in it as CSV".to_owned()),
-        Some(b'{') => {
-            if let Some(keys) = object_line(&first) {
+        Some(b'{' | b'[') => {
+            if let Some(keys) = first_line(&first, name) {
                 return Ok((FileShape::JsonLines(keys), None));
             }
         }
         _ => {}
     }
     if matches!(start, Some(b'{' | b'[')) {
-        let text = source::whole_text(place.open()?, head, JSON_MAX)?;
-        let outline = Outline::of(&text)?;
+        let mut text = source::whole_text(place.open()?, head, JSON_MAX)?;
+        let outline = Outline::of(&text).or_else(|error| {
+            let (plain, count) = source::without_nan(&text).ok_or(error)?;
+            text = plain;
+            notes.extend(source::note_on_nan(count));
+            Outline::of(&text)
+        })?;
         let sheet = Json::of(&text)?.map(Sheet::json);
         return Ok((FileShape::Json { text, outline }, sheet));
     }
@@ -250,17 +304,27 @@ fn is_page(text: &[u8]) -> bool {
     ["<!doctype", "<html", "<?xml", "<svg", "<head", "<table", "<rss"].iter().any(|tag| start.starts_with(tag))
 }
 
-/// The members of the first line's object, if the line is a complete object and the next one starts another.
-fn object_line(text: &[u8]) -> Option<Vec<String>> {
-    let mut lines = text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
-    let object: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(lines.next()?).ok()?;
-    lines.next()?.trim_ascii().starts_with(b"{").then(|| object.keys().cloned().collect())
+/// If the text is JSON Lines: the members of the first line's object, none where it is a list. The line must be complete and the next one
+/// start another of its kind; an object on a line of its own is enough in a file named as JSON Lines.
+fn first_line(text: &[u8], name: &str) -> Option<Vec<String>> {
+    let mut lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
+    let first = lines.next()?;
+    let plain = source::without_nan(first).map_or_else(|| first.to_vec(), |(plain, _)| plain);
+    let keys = match serde_json::from_slice(&plain).ok()? {
+        serde_json::Value::Object(object) => object.keys().cloned().collect(),
+        serde_json::Value::Array(_) => Vec::new(),
+        _ => return None,
+    };
+    let is_named = || matches!(source::format_of(name), Some((_, source::SourceFormat::Ndjson))) && first.starts_with(b"{");
+    lines.next().map_or_else(is_named, |next| next.first() == first.first()).then_some(keys)
 }
 
 /// The first rows of delimited text, and its delimiter: the one that gives most rows the same number of cells.
 fn first_rows(text: &[u8]) -> (Vec<NumberedRow>, u8) {
     let end = text.iter().rposition(|byte| *byte == b'\n').unwrap_or(text.len());
     let whole = if text.len() < LOOKED { text } else { &text[..end] };
+    let unspaced = without_blanks_at_quotes(whole);
+    let whole = unspaced.as_slice();
     let even = |delimiter: u8| {
         let rows = rows_by(whole, delimiter, 200);
         let mut widths: Vec<usize> = rows.iter().map(|(_, row)| row.len()).collect();
@@ -272,6 +336,26 @@ fn first_rows(text: &[u8]) -> (Vec<NumberedRow>, u8) {
     let delimiter =
         DELIMITERS.into_iter().rev().max_by_key(|delimiter| even(*delimiter)).filter(|delimiter| even(*delimiter) > 0).unwrap_or(b',');
     (rows_by(whole, delimiter, sheet::ROWS), delimiter)
+}
+
+/// The text without the blanks around quoted cells, as it is read.
+fn without_blanks_at_quotes(text: &[u8]) -> Vec<u8> {
+    let is_delimiter = |byte: &u8| DELIMITERS.contains(byte) || matches!(byte, b'\n' | b'\r');
+    let mut plain: Vec<u8> = Vec::with_capacity(text.len());
+    let mut at = 0;
+    while let Some(byte) = text.get(at) {
+        let blanks = text[at..].iter().take_while(|byte| **byte == b' ').count();
+        let next = text.get(at + blanks);
+        let opens = next == Some(&b'"') && plain.last().is_none_or(is_delimiter);
+        let closes = next.is_none_or(is_delimiter) && plain.last() == Some(&b'"');
+        if blanks > 0 && !(opens || closes) {
+            plain.extend_from_slice(&text[at..at + blanks]);
+        } else if blanks == 0 {
+            plain.push(*byte);
+        }
+        at += blanks.max(1);
+    }
+    plain
 }
 
 fn rows_by(text: &[u8], delimiter: u8, most: usize) -> Vec<NumberedRow> {
@@ -312,7 +396,8 @@ impl Sniffed {
     /// Whether a dataset can read the file directly: no workbook, archive, piped input or nested JSON table.
     pub(super) fn is_read_where_it_lies(&self) -> bool {
         let flat = match &self.shape {
-            FileShape::Rows(_) | FileShape::JsonLines(_) | FileShape::Columns(_) => true,
+            FileShape::JsonLines(names) => !names.is_empty(),
+            FileShape::Rows(_) | FileShape::Columns(_) => true,
             FileShape::Json { outline, .. } => matches!(outline.list(""), Some(First::Object(_))),
             FileShape::Cells => false,
         };
@@ -331,6 +416,7 @@ impl Sniffed {
                 Some(sheet) if sheet.named => sheet.names.clone(),
                 _ => rows.first().cloned().unwrap_or_default(),
             },
+            FileShape::JsonLines(names) if names.is_empty() => self.sheet.as_ref().map(|sheet| sheet.names.clone()).unwrap_or_default(),
             FileShape::Columns(names) | FileShape::JsonLines(names) => names.clone(),
             FileShape::Json { .. } => Vec::new(),
             FileShape::Cells => self.sheet.as_ref().map(|sheet| sheet.names.clone()).unwrap_or_default(),
@@ -353,7 +439,7 @@ impl Sniffed {
         };
         match &self.shape {
             FileShape::Rows(rows) => format!("rows of text that begin with {}", listed(rows.first().map_or(&[], Vec::as_slice))),
-            FileShape::JsonLines(names) => format!("JSON lines with {}", listed(names)),
+            FileShape::JsonLines(_) => format!("JSON lines with {}", listed(&self.header())),
             FileShape::Columns(names) => format!("a table with the columns {}", listed(names)),
             // `--map` and dataset.toml use these names.
             FileShape::Json { outline, .. } => match &self.sheet {
@@ -362,5 +448,48 @@ impl Sniffed {
             },
             FileShape::Cells => format!("a sheet with the columns {}", listed(&self.header())),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_text_is_told_from_a_damaged_cell() {
+        let noise: Vec<u8> = (0..10_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        for (bytes, expected) in [
+            (&b"a,b\n1,2\0\n"[..], false),
+            (b"a,b\n1,2\n", false),
+            (b"a\0,\0b\0\n\0", true),
+            (&[&b"\x89PNG\r\n\x1a\n\0\0\0"[..], &noise].concat(), true),
+        ] {
+            assert_eq!(is_no_text(bytes), expected, "{}", bytes.escape_ascii());
+        }
+        for (bytes, expected) in [
+            (&b"BZh91AY&SY\x01"[..], Some("compressed with bzip2")),
+            (b"BZh,open\n1,2\n", None),
+            (b"\xfd7zXZ\0\0", Some("compressed with xz")),
+        ] {
+            assert_eq!(packed_as(bytes), expected);
+        }
+    }
+
+    #[test]
+    fn json_lines_are_told_from_json() {
+        for (text, name, expected) in [
+            ("{\"a\":1}\n{\"a\":2}\n", "x.json", Some(&["a"][..])),
+            ("{\"a\":1}", "x.ndjson", Some(&["a"])),
+            ("{\"a\":1}\n", "x.jsonl.gz", Some(&["a"])),
+            ("{\"a\":1}", "x.json", None),
+            ("[1,2]\n[3,4]\n", "x", Some(&[])),
+            ("[1,2]\n", "x.ndjson", None),
+            ("[\n[1,2],\n[3,4]]", "x", None),
+        ] {
+            let expected = expected.map(|names| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+            assert_eq!(first_line(text.as_bytes(), name), expected, "{text}");
+        }
+        let spaced = without_blanks_at_quotes(b"a, \"b\" ,c\n1,  \"x, y\", z \n");
+        assert_eq!(spaced.escape_ascii().to_string(), "a,\\\"b\\\",c\\n1,\\\"x, y\\\", z \\n");
     }
 }

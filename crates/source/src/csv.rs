@@ -50,6 +50,8 @@ enum State {
     Quoted,
     /// After a quote inside quotes: the closing one, or the first of a doubled one.
     Quote,
+    /// After blanks behind a closing quote.
+    Closed,
 }
 
 impl CsvRows {
@@ -107,7 +109,17 @@ impl CsvRows {
 
     /// Finds the next record and its fields without consuming it; its length is 0 at the end of the file.
     fn scan(&mut self) -> Result<Scan, String> {
+        // Some programs write `a, "b"`. A text may also begin with a blank and a quote, which then is no pair around the whole of it.
+        match self.scan_by(true)? {
+            Some(scan) => Ok(scan),
+            None => self.scan_by(false).map(|scan| scan.unwrap_or(Scan { length: 0, problem: None, first_line: None })),
+        }
+    }
+
+    /// As `scan`; with `blanks`, a quote behind blanks opens a field too, and none is returned where such a field does not end on its line.
+    fn scan_by(&mut self, blanks: bool) -> Result<Option<Scan>, String> {
         self.fields.clear();
+        let mut after_blanks = false;
         let (mut at, mut start, mut state) = (0, 0, State::Start);
         let (mut doubled, mut problem, mut first_line) = (false, None, None);
         loop {
@@ -115,6 +127,7 @@ impl CsvRows {
             while let Some(&byte) = data.get(at) {
                 match (state, byte) {
                     (State::Quoted, b'"') => state = State::Quote,
+                    (State::Quoted, b'\n') if after_blanks => return Ok(None),
                     (State::Quoted, _) => {
                         if byte == b'\n' && first_line.is_none() {
                             first_line = Some(at + 1);
@@ -123,16 +136,19 @@ impl CsvRows {
                     (State::Quote, b'"') => (state, doubled) = (State::Quoted, true),
                     (_, b'\n') => {
                         self.fields.push(field(data, start, at, state, doubled, true));
-                        return Ok(Scan { length: at + 1, problem, first_line });
+                        return Ok(Some(Scan { length: at + 1, problem, first_line }));
                     }
                     (_, _) if byte == self.delimiter => {
                         self.fields.push(field(data, start, at, state, doubled, false));
-                        (start, state, doubled) = (at + 1, State::Start, false);
+                        (start, state, doubled, after_blanks) = (at + 1, State::Start, false, false);
                     }
-                    (State::Start, b'"') => (state, start) = (State::Quoted, at + 1),
+                    (State::Start, b' ') if blanks => {}
+                    (State::Start, b'"') => (state, start, after_blanks) = (State::Quoted, at + 1, at > start),
                     (State::Start, _) => state = State::Plain,
-                    (State::Quote, b'\r') | (State::Plain, _) => {}
-                    (State::Quote, _) => problem = Some(AFTER_QUOTE),
+                    (State::Quote | State::Closed, b' ') if blanks => state = State::Closed,
+                    (State::Quote | State::Closed, b'\r') | (State::Plain, _) => {}
+                    (State::Quote | State::Closed, _) if after_blanks => return Ok(None),
+                    (State::Quote | State::Closed, _) => problem = Some(AFTER_QUOTE),
                 }
                 at += 1;
             }
@@ -147,10 +163,13 @@ impl CsvRows {
         if at > 0 {
             self.fields.push(field(data, start, at, state, doubled, true));
         }
+        if state == State::Quoted && after_blanks {
+            return Ok(None);
+        }
         if state == State::Quoted {
             problem = Some(UNCLOSED);
         }
-        Ok(Scan { length: at, problem, first_line })
+        Ok(Some(Scan { length: at, problem, first_line }))
     }
 
     fn field(&self, i: usize) -> Option<std::borrow::Cow<'_, str>> {
@@ -199,7 +218,10 @@ fn field(data: &[u8], start: usize, at: usize, state: State, doubled: bool, last
     if last && end > start && data[end - 1] == b'\r' {
         end -= 1;
     }
-    if state == State::Quote && end > start && data[end - 1] == b'"' {
+    if state == State::Closed {
+        end -= data[start..end].iter().rev().take_while(|byte| **byte == b' ').count();
+    }
+    if matches!(state, State::Quote | State::Closed) && end > start && data[end - 1] == b'"' {
         end -= 1;
     }
     Field { start, end, doubled }
@@ -240,11 +262,45 @@ impl RowSource for CsvRows {
         self.records.names()
     }
 
+    fn notes(&self) -> Vec<String> {
+        self.input.notes()
+    }
+
     fn stopped_at(&self) -> Option<u64> {
         Some(self.records.next_row())
     }
 
     fn bytes_read(&self) -> u64 {
         self.input.bytes_read()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::coerce::cell::{RawCell, cells};
+
+    #[test]
+    fn blanks_around_quotes_are_no_part_of_a_field() {
+        for (text, expected) in [
+            ("a, b\n1, \"x, y\"\n", "1|x, y"),
+            ("a,b\n \"1\" , \"5 \"\"x\" \r\n", "1|5 \"x"),
+            // Texts that begin with a quote, or have one, stay whole.
+            ("a,b\n1, \"x\" he said\n", "1| \"x\" he said"),
+            ("a,b\n1, \"x\n", "1| \"x"),
+            ("a,b\n1, 5\" pipe\n", "1| 5\" pipe"),
+            ("a,b\n1,  \n", "1|  "),
+        ] {
+            let input = Input::new(std::io::Cursor::new(text), &[]).unwrap();
+            let mut rows = CsvRows::open(input, None, None, Arc::new(|_: &str| true)).unwrap();
+            let batch = rows.next_batch().unwrap().unwrap();
+            let cell = |column: &polars::prelude::Column| match cells(column).first() {
+                Some(RawCell::Text(text)) => text.to_string(),
+                other => format!("{other:?}"),
+            };
+            assert_eq!(batch.columns.iter().map(cell).collect::<Vec<_>>().join("|"), expected, "{text}");
+        }
     }
 }

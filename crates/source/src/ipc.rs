@@ -8,17 +8,25 @@ use std::{
 
 use planus::ReadAsRoot;
 use polars::prelude::{ArrowField, ArrowSchema, Column, DataFrame, PolarsResult, polars_bail, polars_ensure};
-use polars_arrow::io::ipc::{
-    IpcSchema,
-    read::{
-        Dictionaries,
-        common::{read_dictionary, read_record_batch},
-        deserialize_footer, read_stream_metadata,
+use polars_arrow::{
+    datatypes::ArrowDataType,
+    io::ipc::{
+        IpcSchema,
+        read::{
+            Dictionaries,
+            common::{read_dictionary, read_record_batch},
+            deserialize_footer, read_stream_metadata,
+        },
     },
 };
 use polars_arrow_format::ipc::{MessageHeaderRef, MessageRef};
 
-use super::{BATCH_ROWS, ColumnFilter, ROWS_MAX, RowSource, SourceBatch, empty_columns, read_at::ReadAt, size_limits, supported};
+use super::{
+    BATCH_ROWS, ColumnFilter, ROWS_MAX, RowSource, SourceBatch, empty_columns,
+    read_at::ReadAt,
+    size_limits,
+    supported::{self, Unread},
+};
 use crate::decode::guarded;
 
 /// Bytes of read-ahead.
@@ -38,6 +46,7 @@ pub(super) struct IpcRows {
     decoded: DataFrame,
     done: u64,
     started: bool,
+    unread: Unread,
 }
 
 /// The messages of the file, with the position of the next one.
@@ -122,13 +131,18 @@ impl IpcRows {
         let mut messages = Messages { file, bytes, next: Next::At(0), at: 0, last: (0, 0) };
         guarded("Arrow IPC", || {
             let listed = messages.read(0..bytes.min(6))? == MAGIC;
-            let (schema, ipc_schema, dictionaries) = if listed { footer(&mut messages)? } else { head(&mut messages)? };
+            let (mut schema, ipc_schema, dictionaries) = if listed { footer(&mut messages)? } else { head(&mut messages)? };
             let names = schema.iter_names().map(ToString::to_string).collect();
             let places: Vec<usize> = (0..).zip(schema.iter_names()).filter(|(_, name)| wanted(name)).map(|(place, _)| place).collect();
             let projection = Some(places).filter(|places| !places.is_empty() && places.len() < schema.len());
             let fields = schema.iter_values().enumerate();
             let fields = fields.filter(|(place, _)| projection.as_ref().is_none_or(|places| places.contains(place)));
-            let fields = fields.map(|(_, field)| field.clone()).collect();
+            let fields: Vec<_> = fields.map(|(_, field)| field.clone()).collect();
+            let unread = Unread::of(&fields);
+            // Decimals of 256 bits lie as bytes do, and are read as such.
+            for field in schema.iter_values_mut().filter(|field| matches!(field.dtype, ArrowDataType::Decimal256(..))) {
+                field.dtype = ArrowDataType::FixedSizeBinary(32);
+            }
             let mut rows = Self {
                 messages,
                 names,
@@ -140,6 +154,7 @@ impl IpcRows {
                 decoded: DataFrame::default(),
                 done: 0,
                 started: false,
+                unread,
             };
             for at in dictionaries {
                 if let Some(message) = rows.messages.message(at)? {
@@ -148,6 +163,11 @@ impl IpcRows {
             }
             Ok(rows)
         })
+    }
+
+    /// The selected columns.
+    pub(super) fn fields(&self) -> &[ArrowField] {
+        &self.fields
     }
 
     /// Decodes the record batch, or the dictionary, of a message.
@@ -174,8 +194,9 @@ impl IpcRows {
                 )?;
                 drop(body);
                 let height = batch.len();
-                let columns: PolarsResult<Vec<Column>> =
-                    self.fields.iter().zip(batch.into_arrays()).map(|(field, array)| supported::column(field, vec![array])).collect();
+                let unread = &mut self.unread;
+                let column = |(field, array)| unread.or(field, height, || supported::column_or_decimals(field, vec![array], true));
+                let columns: PolarsResult<Vec<Column>> = self.fields.iter().zip(batch.into_arrays()).map(column).collect();
                 let frame = DataFrame::new(height, columns?)?;
                 polars_ensure!(self.done + (self.decoded.height() + height) as u64 <= ROWS_MAX, ComputeError: "it has more rows than a table may have");
                 self.messages.last.1 = height;
@@ -251,7 +272,7 @@ impl RowSource for IpcRows {
         let first_row = self.done + 1;
         if self.decoded.width() == 0 {
             // A file without a record batch still has its columns.
-            let columns = guarded("Arrow IPC", || empty_columns(&self.fields))?;
+            let columns = empty_columns(&self.fields);
             return Ok(Some(SourceBatch { columns, first_row, ..SourceBatch::default() }));
         }
         let mut taken = self.take(BATCH_ROWS);
@@ -276,6 +297,10 @@ impl RowSource for IpcRows {
 
     fn columns(&self) -> &[String] {
         &self.names
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.unread.notes()
     }
 
     fn bytes_read(&self) -> u64 {

@@ -29,6 +29,7 @@ mod supported;
 mod text;
 pub mod text_runs;
 mod windows;
+mod words;
 
 use std::{
     fs::File,
@@ -37,8 +38,9 @@ use std::{
     sync::Arc,
 };
 
-use polars::prelude::{ArrowField, Column, IdxSize, PolarsResult};
+use polars::prelude::{ArrowField, Column, IdxSize};
 
+pub use json::{note_on_nan, without_nan};
 use read_at::{InOrder, ReadAt};
 use system::FileAt;
 
@@ -78,6 +80,10 @@ pub trait RowSource: Send {
     /// 1-based row at which reading failed; none where the error belongs to no single row.
     fn stopped_at(&self) -> Option<u64> {
         None
+    }
+    /// What there is to say of the source, as far as it was read: what was assumed or left out.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
     }
     /// Number of bytes of the source read so far.
     fn bytes_read(&self) -> u64;
@@ -159,10 +165,14 @@ pub fn open_bytes(file: Arc<dyn ReadAt>, name: &str, layout: &Layout, wanted: Co
     let head = &*head;
     let named = format_of(name).map(|(_, format)| format);
     if head.starts_with(b"PAR1") {
-        return Ok(Box::new(parquet::ParquetRows::open(file, &wanted)?));
+        let rows = parquet::ParquetRows::open(file, &wanted)?;
+        let (has_words, writer) = (rows.fields().iter().any(words::may_have_words), rows.writer().map(str::to_owned));
+        return Ok(if has_words { words::WordRows::over(Box::new(rows), writer.as_deref()) } else { Box::new(rows) });
     }
-    if head.starts_with(b"ARROW1") || head.starts_with(&[0xff; 4]) && named == Some(SourceFormat::Ipc) {
-        return Ok(Box::new(ipc::IpcRows::open(file, &wanted)?));
+    if head.starts_with(b"ARROW1") || is_arrow_stream(head, bytes) || head.starts_with(&[0xff; 4]) && named == Some(SourceFormat::Ipc) {
+        let rows = ipc::IpcRows::open(file, &wanted)?;
+        let has_words = rows.fields().iter().any(words::may_have_words);
+        return Ok(if has_words { words::WordRows::over(Box::new(rows), None) } else { Box::new(rows) });
     }
     if layout.is_said() && !matches!(named, Some(SourceFormat::Csv | SourceFormat::Tsv)) {
         return Err("has no lines and no header: `skip` and `header` of dataset.toml are for CSV and TSV".to_owned());
@@ -187,6 +197,12 @@ pub fn open_bytes(file: Arc<dyn ReadAt>, name: &str, layout: &Layout, wanted: Co
         Some(SourceFormat::Ipc) => Err("is not Arrow IPC: it does not begin with `ARROW1`; give it the extension of its format".to_owned()),
         None => Err("is of no known format: expected .csv, .tsv, .ndjson, .jsonl, .json, .parquet, .arrow, .ipc or .feather".to_owned()),
     }
+}
+
+/// Whether a file of `bytes` bytes with this beginning is an Arrow stream: a mark that no text has, and the length of its first message.
+pub fn is_arrow_stream(head: &[u8], bytes: u64) -> bool {
+    let length = head.strip_prefix(&[0xff; 4]).and_then(|rest| rest.first_chunk()).map(|length| u32::from_le_bytes(*length));
+    length.is_some_and(|length| length > 0 && u64::from(length) < bytes)
 }
 
 /// Rows of the lines appended to a file whose header is in `header`.
@@ -223,12 +239,12 @@ pub fn lines_of(path: &Path, bytes: u64) -> Option<u64> {
 /// Length of the whole lines among the file's first `end` bytes.
 fn whole_lines(file: &dyn ReadAt, end: u64) -> std::io::Result<u64> {
     let end = end.min(file.bytes()?);
-    // The last line end is usually near the end.
-    for back in [64 << 10, text::RECORD_MAX as u64] {
+    // The last line end is usually near the end. Old programs of the Mac end lines in CR alone.
+    for (back, line_end) in [(64 << 10, b'\n'), (text::RECORD_MAX as u64, b'\n'), (text::RECORD_MAX as u64, b'\r')] {
         let start = end.saturating_sub(back);
         let mut tail = vec![0; (end - start) as usize];
         file.read_exact_at(&mut tail, start)?;
-        if let Some(at) = tail.iter().rposition(|byte| *byte == b'\n') {
+        if let Some(at) = tail.iter().rposition(|byte| *byte == line_end) {
             return Ok(start + at as u64 + 1);
         }
     }
@@ -285,8 +301,9 @@ fn fields(mut input: text::Input, layout: &Layout, wanted: ColumnFilter) -> Resu
 }
 
 /// Empty columns, for a file without rows.
-fn empty_columns(fields: &[ArrowField]) -> PolarsResult<Vec<Column>> {
-    fields.iter().map(supported::empty_column).collect()
+fn empty_columns(fields: &[ArrowField]) -> Vec<Column> {
+    let mut unread = supported::Unread::of(fields);
+    fields.iter().filter_map(|field| unread.or(field, 0, || supported::empty_column(field)).ok()).collect()
 }
 
 /// Rows of an Arrow stream, whose bytes may be readable only once.

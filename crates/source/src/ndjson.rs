@@ -2,6 +2,7 @@
 
 use super::{
     ColumnFilter, RowSource, SourceBatch,
+    json::{note_on_nan, without_nan},
     records::{COLUMNS_MAX, Records},
     text::Input,
 };
@@ -14,11 +15,13 @@ pub(super) struct NdjsonRows {
     input: Input,
     records: Records,
     started: bool,
+    /// Values that are no numbers.
+    nan: usize,
 }
 
 impl NdjsonRows {
     pub(super) fn new(input: Input, wanted: ColumnFilter) -> Self {
-        Self { input, records: Records::new(wanted), started: false }
+        Self { input, records: Records::new(wanted), started: false, nan: 0 }
     }
 
     /// Like `new`, for the part of a file after its first `rows` rows.
@@ -29,11 +32,21 @@ impl NdjsonRows {
     }
 }
 
-/// Adds the record of an object: strings without quotes, `null` as null, anything else as written. A text that is no object is `malformed`.
-pub(super) fn put_object(records: &mut Records, text: &str, malformed: &'static str) -> Result<(), String> {
+/// Adds the record of an object: strings without quotes, `null` as null, anything else as written. A text that is no object is `malformed`;
+/// `nan` counts values that are no numbers, which are null.
+pub(super) fn put_object(records: &mut Records, text: &str, malformed: &'static str, nan: &mut usize) -> Result<(), String> {
     let Ok(object) = serde_json::from_str::<JsonMembers<'_>>(text) else {
-        records.malformed(malformed);
-        return Ok(());
+        let plain = without_nan(text.as_bytes()).and_then(|(plain, count)| Some((String::from_utf8(plain).ok()?, count)));
+        return match plain {
+            Some((plain, count)) => {
+                *nan += count;
+                put_object(records, &plain, malformed, nan)
+            }
+            None => {
+                records.malformed(malformed);
+                Ok(())
+            }
+        };
     };
     // Of members with one name the last wins, as everywhere in JSON.
     for (name, value) in object.0.iter().take(COLUMNS_MAX).rev() {
@@ -66,7 +79,7 @@ impl RowSource for NdjsonRows {
             match std::str::from_utf8(&self.input.data()[..length]) {
                 Err(_) => self.records.malformed(NOT_UTF8),
                 Ok(line) if line.trim().is_empty() => {}
-                Ok(line) => put_object(&mut self.records, line, NOT_AN_OBJECT)?,
+                Ok(line) => put_object(&mut self.records, line, NOT_AN_OBJECT, &mut self.nan)?,
             }
             self.input.consume(length);
         }
@@ -80,6 +93,10 @@ impl RowSource for NdjsonRows {
 
     fn columns(&self) -> &[String] {
         self.records.names()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.input.notes().into_iter().chain(note_on_nan(self.nan)).collect()
     }
 
     fn stopped_at(&self) -> Option<u64> {

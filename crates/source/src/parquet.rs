@@ -4,6 +4,8 @@
 use std::{io::Cursor, ops::Range, sync::Arc};
 
 use polars::prelude::{ArrowField, Column, DataFrame, PolarsResult, polars_ensure};
+use polars_arrow::datatypes::ArrowDataType;
+use polars_parquet::parquet::schema::types::PhysicalType;
 use polars_parquet::read::{
     BasicDecompressor, ColumnChunkMetadata, FileMetadata, Filter, PageReader, RowGroupMetadata, column_iter_to_arrays, infer_schema,
     read_metadata,
@@ -12,7 +14,8 @@ use polars_parquet::read::{
 use super::{
     ColumnFilter, ROWS_MAX, RowSource, SourceBatch, empty_columns,
     read_at::{InOrder, ReadAt},
-    size_limits, supported,
+    size_limits,
+    supported::{self, Unread},
 };
 use crate::decode::guarded;
 
@@ -36,6 +39,7 @@ pub(super) struct ParquetRows {
     decoded: DataFrame,
     done: usize,
     started: bool,
+    unread: Unread,
 }
 
 impl ParquetRows {
@@ -51,8 +55,20 @@ impl ParquetRows {
         let rows = groups.into_iter().try_fold(0usize, usize::checked_add).filter(|&rows| rows as u64 <= ROWS_MAX);
         let rows = rows.ok_or("is damaged, or has more rows than a table may have")?;
         let names = schema.iter_names().map(ToString::to_string).collect();
-        let wanted = schema.iter_values().filter(|field| wanted(&field.name)).cloned().collect();
-        Ok(Self { file, bytes, metadata, names, wanted, rows, group: 0, taken: 0, decoded: DataFrame::default(), done: 0, started: false })
+        let wanted: Vec<_> =
+            schema.iter_values().filter(|field| wanted(&field.name)).map(|field| with_wide_decimal(field, &metadata)).collect();
+        let (decoded, unread) = (DataFrame::default(), Unread::of(&wanted));
+        Ok(Self { file, bytes, metadata, names, wanted, rows, group: 0, taken: 0, decoded, done: 0, started: false, unread })
+    }
+
+    /// The selected columns.
+    pub(super) fn fields(&self) -> &[ArrowField] {
+        &self.wanted
+    }
+
+    /// The program that wrote the file, as it says.
+    pub(super) fn writer(&self) -> Option<&str> {
+        self.metadata.created_by.as_deref()
     }
 
     /// Skips row groups that have no rows left.
@@ -72,7 +88,7 @@ impl ParquetRows {
     fn decode(&mut self) -> Result<(), String> {
         self.pass();
         let Some(group) = self.metadata.row_groups.get(self.group).filter(|_| self.decoded.height() == 0) else { return Ok(()) };
-        let (file, wanted) = (&*self.file, &self.wanted);
+        let (file, wanted, unread) = (&*self.file, &self.wanted, &mut self.unread);
         if self.taken == 0 {
             // Read-ahead: this row group, and the next while this one is decoded.
             let soon = self.metadata.row_groups.iter().skip(self.group).take(2).flat_map(|group| places(group, wanted));
@@ -80,13 +96,29 @@ impl ParquetRows {
         }
         let part = self.taken..group.num_rows().min(self.taken + PART_ROWS);
         self.decoded = guarded("Parquet", || {
-            let columns: PolarsResult<Vec<Column>> = wanted.iter().map(|field| decode_column(file, group, field, &part)).collect();
+            let column = |field| unread.or(field, part.len(), || decode_column(file, group, field, &part));
+            let columns: PolarsResult<Vec<Column>> = wanted.iter().map(column).collect();
             let columns = columns?;
             polars_ensure!(columns.iter().all(|column| column.len() == part.len()), ComputeError: "it has fewer rows than it says");
             DataFrame::new(part.len(), columns)
         })?;
         Ok(())
     }
+}
+
+/// The field, where its decimals have more than 128 bits, in the type that has them.
+fn with_wide_decimal(field: &ArrowField, metadata: &FileMetadata) -> ArrowField {
+    let mut leaves = metadata.schema_descr.columns().iter().filter(|column| column.path_in_schema.first() == Some(&field.name));
+    let physical = leaves.next().map(|leaf| leaf.descriptor.primitive_type.physical_type);
+    let is_wide = matches!(physical, Some(PhysicalType::FixedLenByteArray(17..=32)));
+    let dtype = match field.dtype {
+        ArrowDataType::Decimal(precision, scale) | ArrowDataType::Decimal256(precision, scale) if is_wide => {
+            ArrowDataType::Decimal256(precision, scale)
+        }
+        ArrowDataType::Decimal256(precision, scale) => ArrowDataType::Decimal(precision.min(38), scale),
+        _ => return field.clone(),
+    };
+    ArrowField::new(field.name.clone(), dtype, field.is_nullable)
 }
 
 /// Byte ranges of the selected columns in a row group.
@@ -110,10 +142,16 @@ fn decode_column(file: &dyn ReadAt, group: &RowGroupMetadata, field: &ArrowField
         types.push(&column.descriptor().descriptor.primitive_type);
     }
     polars_ensure!(!parts.is_empty(), ComputeError: "a row group lacks a column");
+    let read_as = match (&field.dtype, types.first().map(|leaf| leaf.physical_type)) {
+        (ArrowDataType::Decimal256(..), Some(PhysicalType::FixedLenByteArray(bytes))) => {
+            ArrowField::new(field.name.clone(), ArrowDataType::FixedSizeBinary(bytes), field.is_nullable)
+        }
+        _ => field.clone(),
+    };
     let all = part.len() == group.num_rows();
     let filter = (!all).then(|| Filter::new_ranged(part.start, part.end));
-    let (arrays, _) = column_iter_to_arrays(parts, types, field.clone(), filter)?;
-    Ok(supported::column(field, arrays)?.rechunk())
+    let (arrays, _) = column_iter_to_arrays(parts, types, read_as, filter)?;
+    Ok(supported::column_or_decimals(field, arrays, false)?.rechunk())
 }
 
 /// Rows of a file, and bytes of its selected columns, as the footer says.
@@ -138,7 +176,7 @@ impl RowSource for ParquetRows {
         self.decode()?;
         if self.decoded.width() == 0 {
             // A file without a row group still has its columns.
-            batch.columns = guarded("Parquet", || empty_columns(&self.wanted))?;
+            batch.columns = empty_columns(&self.wanted);
             return Ok(Some(batch));
         }
         batch.height = batch.height.min(self.decoded.height());
@@ -166,6 +204,10 @@ impl RowSource for ParquetRows {
 
     fn columns(&self) -> &[String] {
         &self.names
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.unread.notes()
     }
 
     fn bytes_read(&self) -> u64 {

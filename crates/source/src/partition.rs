@@ -64,6 +64,10 @@ impl RowSource for Partitioned {
         &self.columns
     }
 
+    fn notes(&self) -> Vec<String> {
+        self.rows.notes()
+    }
+
     fn stopped_at(&self) -> Option<u64> {
         self.rows.stopped_at()
     }

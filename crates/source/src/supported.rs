@@ -2,15 +2,53 @@
 //! become lists, dictionaries the values they name. Each further type would cost seconds of every build. No cell is read here.
 
 use polars::prelude::{
-    ArrowField, Column, CompatLevel, IdxCa, IdxSize, IntoColumn, NewChunkedArray, PolarsResult, Series, pf16, polars_bail,
+    ArrowField, Column, CompatLevel, DataType, IdxCa, IdxSize, IntoColumn, NewChunkedArray, PlSmallStr, PolarsResult, Series,
+    StringChunkedBuilder, pf16, polars_bail,
 };
 use polars_arrow::{
-    array::{Array, DictionaryArray, DictionaryKey, FixedSizeListArray, ListArray, MapArray, PrimitiveArray, StructArray, new_empty_array},
+    array::{
+        Array, DictionaryArray, DictionaryKey, FixedSizeBinaryArray, FixedSizeListArray, ListArray, MapArray, PrimitiveArray, StructArray,
+        new_empty_array,
+    },
     datatypes::ArrowDataType,
     match_integer_type,
     offset::{Offset, OffsetsBuffer},
     types::NativeType,
 };
+
+use crate::{coerce::cell::with_point, decode::guarded, words::digits};
+
+const NOT_READ: &str = "columns are not read that have the type";
+
+/// The columns whose type is not read: each costs itself, not the file.
+pub(super) struct Unread(Vec<PlSmallStr>);
+
+impl Unread {
+    pub(super) fn of(fields: &[ArrowField]) -> Self {
+        // Of some types the program's build of polars lacks a part, and panics.
+        let unread = |field: &&ArrowField| guarded("column", || empty_column(field)).is_err();
+        Self(fields.iter().filter(unread).map(|field| field.name.clone()).collect())
+    }
+
+    /// The column as read, or without values where its type is not read. Other errors mean damage.
+    pub(super) fn or(&mut self, field: &ArrowField, height: usize, read: impl FnOnce() -> PolarsResult<Column>) -> PolarsResult<Column> {
+        if !self.0.contains(&field.name) {
+            match read() {
+                Err(error) if ["not implemented", "Not yet supported", NOT_READ].iter().any(|sign| error.to_string().contains(sign)) => {
+                    self.0.push(field.name.clone());
+                }
+                read => return read,
+            }
+        }
+        Ok(Column::full_null(field.name.clone(), height, &DataType::String))
+    }
+
+    pub(super) fn notes(&self) -> Vec<String> {
+        let note =
+            |name| format!("warning: its column `{name}` has a type that is not read, and is left empty: write it as text or as a number");
+        self.0.iter().map(note).collect()
+    }
+}
 
 /// A column of one chunk for each array.
 pub(super) fn column(field: &ArrowField, arrays: Vec<Box<dyn Array>>) -> PolarsResult<Column> {
@@ -22,7 +60,21 @@ pub(super) fn column(field: &ArrowField, arrays: Vec<Box<dyn Array>>) -> PolarsR
     Ok(Series::try_from((&ArrowField::new(field.name.clone(), dtype, true), arrays))?.into_column())
 }
 
+/// As `column`; decimals of more than 128 bits, which come as bytes, become texts, as no type of the program has as many digits.
+pub(super) fn column_or_decimals(field: &ArrowField, arrays: Vec<Box<dyn Array>>, little: bool) -> PolarsResult<Column> {
+    let ArrowDataType::Decimal256(_, scale) = field.dtype else { return column(field, arrays) };
+    let mut texts = StringChunkedBuilder::new(field.name.clone(), arrays.iter().map(|array| array.len()).sum());
+    for array in &arrays {
+        let numbers = as_type::<FixedSizeBinaryArray>(&**array)?;
+        numbers.iter().for_each(|number| texts.append_option(number.map(|number| with_point(&digits(number, little, true), scale))));
+    }
+    Ok(texts.finish().into_column())
+}
+
 pub(super) fn empty_column(field: &ArrowField) -> PolarsResult<Column> {
+    if matches!(field.dtype, ArrowDataType::Decimal256(..)) {
+        return column_or_decimals(field, Vec::new(), false);
+    }
     column(field, vec![new_empty_array(field.dtype.clone())])
 }
 
@@ -35,6 +87,7 @@ fn is_supported(dtype: &ArrowDataType) -> bool {
         | Type::UInt16
         | Type::UInt128
         | Type::Float16
+        | Type::Decimal256(..)
         | Type::FixedSizeList(..)
         | Type::Dictionary(..) => false,
         Type::List(inner) | Type::LargeList(inner) | Type::Map(inner, _) => is_supported(&inner.dtype),
@@ -84,7 +137,7 @@ fn to_supported(array: &dyn Array) -> PolarsResult<Box<dyn Array>> {
             Ok(StructArray::try_new(dtype, structs.len(), values, structs.validity().cloned())?.boxed())
         }
         ArrowDataType::Dictionary(key, ..) => match_integer_type!(key, |$K| dictionary::<$K>(array)),
-        _ => polars_bail!(ComputeError: "it has a column of the type {dtype:?}, which is not read"),
+        _ => polars_bail!(InvalidOperation: "{NOT_READ} {dtype:?}"),
     }
 }
 
@@ -164,5 +217,19 @@ mod tests {
         for (array, expected) in cases {
             assert_eq!(shown(&*array), expected, "{:?}", array.dtype());
         }
+    }
+
+    #[test]
+    fn decimals_of_any_length_keep_their_digits() {
+        let field = ArrowField::new("x".into(), ArrowDataType::Decimal256(76, 2), true);
+        let words = [[&[0; 31][..], &[15]].concat(), [&[0xff; 30][..], &[0xfb, 0x50]].concat()];
+        for little in [false, true] {
+            let words = words.iter().map(|word| if little { word.iter().rev().copied().collect() } else { word.clone() });
+            let words: Vec<Option<[u8; 32]>> = words.map(|word| word.try_into().ok()).chain([None]).collect();
+            let array = FixedSizeBinaryArray::from(words).boxed();
+            let read = column_or_decimals(&field, vec![array], little).expect("decimals");
+            assert_eq!(cells(&read).iter().map(RawCell::shown).collect::<Vec<_>>(), ["0.15", "-12", ""]);
+        }
+        assert_eq!(empty_column(&field).expect("a column without rows").dtype(), &DataType::String);
     }
 }

@@ -1,7 +1,7 @@
 //! The bytes of a text file, decompressed and in UTF-8, in a buffer. Knows gzip, zstd and UTF-16, but no rows.
 
 use std::{
-    io::{self, Read},
+    io::{self, BufRead, Read},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -9,7 +9,7 @@ use std::{
 };
 
 use encoding_rs::{Decoder, Encoding, UTF_8, WINDOWS_1252};
-use flate2::read::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 
 /// Maximum length of a record: a file without line ends must not fill the memory.
 pub(super) const RECORD_MAX: usize = 16 << 20;
@@ -31,6 +31,8 @@ pub(super) struct Input {
     ended: bool,
     read: Arc<AtomicU64>,
     unpacked: u64,
+    /// Bytes behind compressed text that are none.
+    behind: Arc<AtomicU64>,
 }
 
 /// Counts the bytes of the source, before decompression.
@@ -43,6 +45,53 @@ impl<R: Read> Read for Counted<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let n = self.source.read(into)?;
         self.read.fetch_add(n as u64, Ordering::Relaxed);
+        Ok(n)
+    }
+}
+
+/// Text in gzip: any number of members. What follows them and is none is left out, as gunzip does: tapes and object stores pad with zeros.
+struct Gzip<R> {
+    member: Option<GzDecoder<R>>,
+    behind: Arc<AtomicU64>,
+}
+
+impl<R: BufRead> Read for Gzip<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        while let Some(member) = &mut self.member {
+            let n = member.read(into)?;
+            if n > 0 || into.is_empty() {
+                return Ok(n);
+            }
+            let Some(mut rest) = self.member.take().map(GzDecoder::into_inner) else { break };
+            let next = rest.fill_buf()?;
+            // A cut file may end within the first bytes of a member.
+            if !next.is_empty() && (next.starts_with(GZIP) || GZIP.starts_with(next)) {
+                self.member = Some(GzDecoder::new(rest));
+                continue;
+            }
+            let (mut bytes, mut padding) = (0, true);
+            loop {
+                let next = rest.fill_buf()?;
+                let length = next.len();
+                if length == 0 {
+                    break;
+                }
+                (bytes, padding) = (bytes + length as u64, padding && next.iter().all(|byte| *byte == 0));
+                rest.consume(length);
+            }
+            self.behind.store(if padding { 0 } else { bytes }, Ordering::Relaxed);
+        }
+        Ok(0)
+    }
+}
+
+/// Replaces the line ends of old programs of the Mac.
+struct LineFeeds<R>(R);
+
+impl<R: Read> Read for LineFeeds<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let n = self.0.read(into)?;
+        into[..n].iter_mut().filter(|byte| **byte == b'\r').for_each(|byte| *byte = b'\n');
         Ok(n)
     }
 }
@@ -96,10 +145,10 @@ impl<R: Read> Read for Decoded<R> {
 impl Input {
     /// `head` is the beginning of the source, by which compression is detected. A leading byte order mark is skipped.
     pub(super) fn new(source: impl Read + Send + 'static, head: &[u8]) -> Result<Self, String> {
-        let read = Arc::new(AtomicU64::new(0));
+        let (read, behind) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
         let counted = Counted { source, read: Arc::clone(&read) };
         let reader: Box<dyn Read + Send> = if head.starts_with(GZIP) {
-            Box::new(MultiGzDecoder::new(io::BufReader::with_capacity(CHUNK, counted)))
+            Box::new(Gzip { member: Some(GzDecoder::new(io::BufReader::with_capacity(CHUNK, counted))), behind: Arc::clone(&behind) })
         } else if head.starts_with(ZSTD) {
             Box::new(zstd::Decoder::new(counted).map_err(|error| format!("cannot be unpacked: {error}"))?)
         } else if let Some(encoding) = utf16(head) {
@@ -107,19 +156,34 @@ impl Input {
         } else {
             Box::new(counted)
         };
-        let mut input = Self { reader, buffer: Vec::new(), start: 0, end: 0, ended: false, read, unpacked: 0 };
+        let mut input = Self { reader, buffer: Vec::new(), start: 0, end: 0, ended: false, read, unpacked: 0, behind };
         while input.data().len() < 3 && input.fill()? {}
         if input.data().starts_with(&[0xef, 0xbb, 0xbf]) {
             input.consume(3);
         }
-        Ok(input)
+        // The first lines tell how lines end.
+        let has = |input: &Self, byte| input.data().contains(&byte);
+        while has(&input, b'\r') && !has(&input, b'\n') && input.data().len() < CHUNK && input.fill()? {}
+        Ok(if has(&input, b'\r') && !has(&input, b'\n') { input.again(LineFeeds) } else { input })
+    }
+
+    /// The input from the beginning of what is buffered, through another reader.
+    fn again<R: Read + Send + 'static>(self, through: impl FnOnce(io::Chain<io::Cursor<Vec<u8>>, Box<dyn Read + Send>>) -> R) -> Self {
+        let begun = io::Cursor::new(self.data().to_vec());
+        let reader = Box::new(through(begun.chain(self.reader)));
+        Self { reader, buffer: Vec::new(), start: 0, end: 0, ended: false, read: self.read, unpacked: 0, behind: self.behind }
+    }
+
+    /// What was left out of the source, as far as it was read.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let bytes = self.behind.load(Ordering::Relaxed);
+        let note = || format!("warning: {bytes} bytes behind its compressed text are no gzip, and are left out");
+        (bytes > 0).then(note).into_iter().collect()
     }
 
     /// Decodes the input from Windows-1252, including what is buffered.
     pub(super) fn in_windows_1252(self) -> Self {
-        let begun = io::Cursor::new(self.data().to_vec());
-        let reader = Box::new(Decoded::new(begun.chain(self.reader), WINDOWS_1252));
-        Self { reader, buffer: Vec::new(), start: 0, end: 0, ended: false, read: self.read, unpacked: 0 }
+        self.again(|begun| Decoded::new(begun, WINDOWS_1252))
     }
 
     /// Buffered bytes that were not consumed yet.
@@ -220,6 +284,41 @@ mod tests {
                 let input = Input::new(Drop(bytes.clone(), step), &bytes[..8]).unwrap();
                 assert_eq!(String::from_utf8(input.whole(1_000).unwrap()).unwrap(), text, "{big} {step}");
             }
+        }
+    }
+
+    #[test]
+    fn what_follows_gzip_is_left_out_and_a_cut_member_is_an_error() {
+        let member = |text: &str| {
+            let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            io::Write::write_all(&mut packed, text.as_bytes()).unwrap();
+            packed.finish().unwrap()
+        };
+        let (one, two) = (member("a,b\n"), member("1,2\n"));
+        let read = |bytes: Vec<u8>| {
+            let mut input = Input::new(io::Cursor::new(bytes), GZIP)?;
+            while input.fill()? {}
+            let noted = input.notes().len();
+            input.whole(100).map(|text| (String::from_utf8(text).unwrap(), noted))
+        };
+        for (bytes, expected) in [
+            ([&one[..], &two].concat(), Some(("a,b\n1,2\n", 0))),
+            ([&one[..], &two, &[0; 512]].concat(), Some(("a,b\n1,2\n", 0))),
+            ([&one[..], b"tail"].concat(), Some(("a,b\n", 1))),
+            ([&one[..], &two[..two.len() - 9]].concat(), None),
+            ([&one[..], &two[..1]].concat(), None),
+            (one[..one.len() - 3].to_vec(), None),
+        ] {
+            let read = read(bytes);
+            assert_eq!(read.as_ref().ok().map(|(text, noted)| (text.as_str(), *noted)), expected, "{read:?}");
+        }
+    }
+
+    #[test]
+    fn carriage_returns_alone_end_lines() {
+        for (text, expected) in [("a,b\r1,2\r", "a,b\n1,2\n"), ("a,b\r\n1,2\r\n", "a,b\r\n1,2\r\n"), ("a,\"x\ry\"\n", "a,\"x\ry\"\n")] {
+            let read = Input::new(io::Cursor::new(text), &[]).and_then(|input| input.whole(100)).unwrap();
+            assert_eq!(String::from_utf8(read).unwrap(), expected);
         }
     }
 }

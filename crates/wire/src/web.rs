@@ -12,7 +12,7 @@ use std::{
 
 use reqwest::{
     Client, Response, StatusCode, Url,
-    header::{AUTHORIZATION, ETAG, HeaderMap, HeaderName, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED},
+    header::{ACCEPT_ENCODING, AUTHORIZATION, ETAG, HeaderMap, HeaderName, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED},
     redirect,
 };
 use tokio::sync::Semaphore;
@@ -260,7 +260,8 @@ impl Wire {
         if !request.query.is_empty() {
             url.query_pairs_mut().extend_pairs(&request.query);
         }
-        let mut headers = HeaderMap::new();
+        // The reader of answers unpacks them.
+        let mut headers = HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("gzip"))]);
         for (name, value) in &request.headers {
             headers.insert(header(name)?, HeaderValue::from_str(value).map_err(|_| odd_header(name))?);
         }

@@ -54,6 +54,10 @@ impl RowSource for Flat {
         &self.names
     }
 
+    fn notes(&self) -> Vec<String> {
+        self.inner.notes()
+    }
+
     fn bytes_read(&self) -> u64 {
         self.inner.bytes_read()
     }

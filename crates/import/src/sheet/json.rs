@@ -35,6 +35,8 @@ pub(crate) struct Json {
     pub beside: Vec<(String, String)>,
     /// The names of the lists that the table joins, if it joins several of the same shape.
     pub lists: Vec<String>,
+    /// What was left out to read it.
+    pub notes: Vec<String>,
     rows: Rows,
 }
 
@@ -44,6 +46,11 @@ enum Rows {
     Elements(Vec<(Option<String>, Box<RawValue>)>),
     Cells(Vec<Vec<Option<String>>>),
 }
+
+/// Members with the names or the types of a table's columns, which are no table themselves.
+const OF_COLUMNS: [&str; 4] = ["column_names", "column_types", "columns", "meta"];
+/// Minimum number of values of a lone object that counts as a row.
+const ROW_TELLS: usize = 3;
 
 /// The members of an object: key and value.
 pub(crate) type Pairs<'a> = Vec<(Cow<'a, str>, &'a RawValue)>;
@@ -73,6 +80,30 @@ fn kind(value: &RawValue) -> Type {
         Some(b'n') => Type::Null,
         _ => Type::Single,
     }
+}
+
+/// The value of a cell that a row lacks.
+const NOTHING: &RawValue = RawValue::NULL;
+
+/// Whether the cell is the name of a type of ClickHouse.
+fn is_type(value: &RawValue) -> bool {
+    const TYPES: [&str; 14] = [
+        "String",
+        "FixedString(",
+        "UInt",
+        "Int",
+        "Float",
+        "BFloat",
+        "Decimal",
+        "Date",
+        "Bool",
+        "Nullable(",
+        "LowCardinality(",
+        "Array(",
+        "Enum",
+        "UUID",
+    ];
+    text(value).is_some_and(|text| TYPES.iter().any(|start| text.starts_with(start)))
 }
 
 /// A single value as text: strings without quotes, numbers digit for digit.
@@ -147,6 +178,11 @@ impl<'a> Search<'a> {
 
     fn object(&mut self, value: &'a RawValue, path: &mut Vec<String>) {
         let all = members(value);
+        if let Some(columns) = columns_apart(&all) {
+            let height = columns.first().map_or(0, |(_, cells)| cells.len());
+            // More than the same rows without their names.
+            self.offer(height * columns.len().clamp(1, 20) + 1, path, Shape::Columns(columns));
+        }
         let names: Vec<&str> = all.iter().take(100).map(|(name, _)| name.as_ref()).collect();
         let of = |wanted: Type| all.iter().filter(|(_, value)| kind(value) == wanted).count();
         let keyed = all.len() >= 2 && are_data(&names);
@@ -198,8 +234,10 @@ impl<'a> Search<'a> {
             self.offer(rows.len() * (shape.len() + 1).clamp(1, 20), path, Shape::Lists(rows));
         }
         for (name, value) in all {
-            // A joined list is not the table by itself.
-            if together.as_ref().is_some_and(|(_, names)| names.contains(&name)) {
+            // A joined list is not the table by itself, nor are the names of columns.
+            let of_columns =
+                OF_COLUMNS.contains(&name.as_ref()) && elements(value).first().is_some_and(|first| kind(first) == Type::Single);
+            if of_columns || together.as_ref().is_some_and(|(_, names)| names.contains(&name)) {
                 continue;
             }
             path.push(name.into_owned());
@@ -207,6 +245,48 @@ impl<'a> Search<'a> {
             path.pop();
         }
     }
+}
+
+/// If rows are lists and their names stand beside them, as texts or as objects with a `name` (`to_json(orient="split")` of pandas,
+/// ClickHouse's JSONCompact): the columns. A further list of as many values, pandas' `index`, is a column too unless it only counts the rows.
+fn columns_apart<'a>(all: &Pairs<'a>) -> Option<Vec<(String, Vec<&'a RawValue>)>> {
+    let lists: Vec<(&str, Vec<&RawValue>)> =
+        all.iter().filter(|(_, value)| kind(value) == Type::List).map(|(name, value)| (name.as_ref(), elements(value))).collect();
+    let (_, rows) = lists.iter().find(|(_, rows)| !rows.is_empty() && rows.iter().all(|row| kind(row) == Type::List))?;
+    let width = elements(rows.first()?).len();
+    let name = |value: &&RawValue| match kind(value) {
+        Type::Object => members(value).into_iter().find(|(name, _)| name == "name").and_then(|(_, name)| text(name)),
+        Type::Single if value.get().starts_with('"') => text(value),
+        _ => None,
+    };
+    let mut named = lists.iter().filter(|(_, list)| list.len() == width && width > 1 && width <= COLUMNS).filter_map(|(of, list)| {
+        let names = list.iter().map(name).collect::<Option<Vec<_>>>()?;
+        let is_usual = OF_COLUMNS.contains(of);
+        (is_usual || names.iter().all(|name| kind_of(name) == CellKind::Text)).then_some((is_usual, *of, names))
+    });
+    let first = named.next()?;
+    let (_, of_names, names) = if first.0 { first } else { named.find(|(is_usual, ..)| *is_usual).unwrap_or(first) };
+    let rows: Vec<Vec<&RawValue>> = rows.iter().map(|row| elements(row)).collect();
+    let mut columns: Vec<(String, Vec<&RawValue>)> = Vec::new();
+    for (name, list) in &lists {
+        let counts = list.iter().enumerate().all(|(at, value)| value.get() == at.to_string());
+        let single = list.iter().all(|value| kind(value) == Type::Single);
+        let is_of_names = *name == of_names || OF_COLUMNS.contains(name);
+        if list.len() == rows.len() && single && !counts && !is_of_names && !names.iter().any(|known| known == name) {
+            columns.push(((*name).to_owned(), list.clone()));
+        }
+    }
+    for (at, name) in names.into_iter().enumerate() {
+        columns.push((name, rows.iter().map(|row| row.get(at).copied().unwrap_or(NOTHING)).collect()));
+    }
+    Some(columns)
+}
+
+/// The row inside one that only wraps it: `{"data": {…}, "__typename": …}` of GraphQL services, `{"node": {…}}`.
+fn unwrapped(row: &RawValue) -> Option<&RawValue> {
+    let mut inner = members(row).into_iter().filter(|(name, _)| !matches!(name.as_ref(), "__typename" | "cursor"));
+    let (name, value) = inner.next()?;
+    (matches!(name.as_ref(), "data" | "node") && kind(value) == Type::Object && inner.next().is_none()).then_some(value)
 }
 
 /// If several lists among the members have rows of the same shape: that shape, and the lists' names. Reading only one of them would show
@@ -248,6 +328,7 @@ fn columns_below<'a>(value: &'a RawValue, depth: usize, into: &mut Vec<(String, 
     }
     for (name, value) in members(value) {
         match kind(value) {
+            _ if OF_COLUMNS.contains(&name.as_ref()) => {}
             Type::Object => columns_below(value, depth + 1, into),
             Type::List => {
                 let cells = elements(value);
@@ -279,6 +360,11 @@ impl Json {
         let whole: &RawValue = serde_json::from_slice(text).map_err(|error| format!("is not whole JSON: {error}; fetch it again"))?;
         let mut search = Search { best: None, beside: Vec::new() };
         search.walk(whole, &mut Vec::new());
+        // A lone object of values is a file of one row.
+        let values = members(whole).iter().filter(|(_, value)| kind(value) == Type::Single).count();
+        if search.best.is_none() && values >= ROW_TELLS {
+            search.offer(values, &[], Shape::Rows(vec![(None, whole)]));
+        }
         let Some((_, path, shape)) = search.best else { return Ok(None) };
         Ok(Some(Self::made(path.join("."), shape, search.beside)))
     }
@@ -292,10 +378,43 @@ impl Json {
 
     /// JSON Lines as rows.
     pub(crate) fn lines(text: &[u8]) -> Self {
-        let rows = text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
-        let rows: Vec<(Option<String>, &RawValue)> =
-            rows.filter_map(|line| serde_json::from_slice::<&RawValue>(line).ok()).map(|row| (None, row)).collect();
-        Self::made(String::new(), Shape::Rows(rows), Vec::new())
+        let (mut rows, mut nan, mut bad, mut all) = (Vec::new(), 0, Vec::new(), 0);
+        for (number, line) in (1..).zip(text.split(|byte| *byte == b'\n')).filter(|(_, line)| !line.trim_ascii().is_empty()) {
+            all += 1;
+            let plain = || {
+                let (plain, count) = source::without_nan(line)?;
+                nan += count;
+                serde_json::from_slice::<Box<RawValue>>(&plain).ok().map(Cow::Owned)
+            };
+            match serde_json::from_slice::<&RawValue>(line).ok().map(Cow::Borrowed).or_else(plain) {
+                Some(row) => rows.push(row),
+                None => bad.push(number),
+            }
+        }
+        let mut json = Self::made(String::new(), Self::of_lines(&rows), Vec::new());
+        json.notes = source::note_on_nan(nan).into_iter().collect();
+        let note =
+            |first: &usize| format!("warning: {} of its {all} lines are no JSON, and are left out; the first is line {first}", bad.len());
+        json.notes.extend(bad.first().map(note));
+        json
+    }
+
+    /// Rows of lines; where these are lists, the first may have the names and the second the types (ClickHouse's
+    /// JSONCompactEachRowWithNamesAndTypes).
+    fn of_lines<'a>(rows: &'a [Cow<'a, RawValue>]) -> Shape<'a> {
+        let lists: Vec<Vec<&RawValue>> =
+            if rows.iter().all(|row| kind(row) == Type::List) { rows.iter().map(|row| elements(row)).collect() } else { Vec::new() };
+        let is_text = |value: &&RawValue| value.get().starts_with('"') && text(value).is_some_and(|text| kind_of(&text) == CellKind::Text);
+        if let [first, rest @ ..] = &lists[..]
+            && first.iter().all(is_text)
+            && rest.iter().any(|row| row.len() == first.len() && !row.iter().all(is_text))
+        {
+            let are_types = |row: &&Vec<&RawValue>| row.len() == first.len() && row.iter().all(is_text);
+            let rest = &rest[usize::from(rest.first().filter(are_types).is_some_and(|row| row.iter().all(|cell| is_type(cell))))..];
+            let cells = |at: usize| rest.iter().map(|row| row.get(at).copied().unwrap_or(NOTHING)).collect();
+            return Shape::Columns(first.iter().enumerate().map(|(at, name)| (text(name).unwrap_or_default(), cells(at))).collect());
+        }
+        Shape::Rows(rows.iter().map(|row| (None, row.as_ref())).collect())
     }
 
     fn made(place: String, shape: Shape<'_>, beside: Vec<(String, String)>) -> Self {
@@ -307,7 +426,7 @@ impl Json {
                 let cells =
                     (0..height).map(|row| columns.iter().map(|(_, cells)| cells.get(row).and_then(|cell| text(cell))).collect()).collect();
                 let names = columns.into_iter().map(|(name, _)| name).collect();
-                Self { place, names, named: true, beside, lists: Vec::new(), rows: Rows::Cells(cells) }
+                Self { place, names, named: true, beside, lists: Vec::new(), notes: Vec::new(), rows: Rows::Cells(cells) }
             }
             Shape::Maps(columns) => {
                 let keys: Vec<String> = columns[0].1.iter().map(|(key, _)| key.to_string()).collect();
@@ -319,12 +438,14 @@ impl Json {
                     }
                 }
                 let names = std::iter::once(KEY.to_owned()).chain(columns.into_iter().map(|(name, _)| name)).collect();
-                Self { place, names, named: true, beside, lists: Vec::new(), rows: Rows::Cells(cells) }
+                Self { place, names, named: true, beside, lists: Vec::new(), notes: Vec::new(), rows: Rows::Cells(cells) }
             }
         }
     }
 
     fn of_rows(place: String, key: &str, rows: &[(Option<String>, &RawValue)], beside: Vec<(String, String)>) -> Self {
+        let inner: Option<Vec<_>> = rows.iter().map(|(key, row)| Some((key.clone(), unwrapped(row)?))).collect();
+        let rows = inner.as_deref().unwrap_or(rows);
         let keyed = rows.iter().any(|(key, _)| key.is_some());
         let objects = rows.iter().any(|(_, row)| kind(row) == Type::Object);
         let mut names: Vec<String> = if keyed { vec![key.to_owned()] } else { Vec::new() };
@@ -347,7 +468,7 @@ impl Json {
         let mut lists: Vec<String> = if key == LIST { rows.iter().filter_map(|(key, _)| key.clone()).collect() } else { Vec::new() };
         lists.dedup();
         let rows = rows.iter().map(|(key, row)| (key.clone(), (*row).to_owned())).collect();
-        Self { place, names, named: objects, beside, lists, rows: Rows::Elements(rows) }
+        Self { place, names, named: objects, beside, lists, notes: Vec::new(), rows: Rows::Elements(rows) }
     }
 
     pub(crate) fn height(&self) -> usize {
@@ -400,6 +521,11 @@ mod tests {
             (r#"[[1,"2",3],[4,"5",6]]"#, "", &["1", "2", "3"][..], &["1", "2", "3"][..]),
             (r#"{"error":[],"result":{"XXBTZUSD":[[1,"2"],[3,"4"]],"last":9}}"#, "result.XXBTZUSD", &["1", "2"], &["1", "2"]),
             (r#"{"tokens":[{"a":{"b":1},"c":[1]},{"d":2}],"tags":["x","y"]}"#, "tokens", &["a.b", "c", "d"], &["1", "[1]", ""]),
+            (r#"{"columns":["o","c"],"index":[7,8],"data":[[1,2],[3,4]]}"#, "", &["index", "o", "c"], &["7", "1", "2"]),
+            (r#"{"index":["x","y"],"columns":["o","c"],"data":[[1,2],[3,4]]}"#, "", &["index", "o", "c"], &["x", "1", "2"]),
+            (r#"{"columns":["t","c"],"index":[0,1],"data":[[1,2],[3,4]]}"#, "", &["t", "c"], &["1", "2"]),
+            (r#"{"meta":[{"name":"a","type":"x"},{"name":"b"}],"data":[["1",2]],"rows":1}"#, "", &["a", "b"], &["1", "2"]),
+            (r#"{"time":5,"open":1,"close":2}"#, "", &["time", "open", "close"], &["5", "1", "2"]),
             (r#"{"s":"ok","t":[1,2,3],"o":[4,5,6],"c":[7,8,9]}"#, "", &["t", "o", "c"], &["1", "4", "7"]),
             (
                 r#"{"chart":{"result":[{"meta":{"symbol":"BTC-USD"},"timestamp":[1,2],"indicators":{"quote":[{"open":[3,4],"close":[5,6]}]}}]}}"#,
@@ -429,8 +555,33 @@ mod tests {
         assert_eq!(lists.row(1), ["b", "1", "5", "6"].map(|cell| Some(cell.to_owned())));
         let lists = Json::of(br#"{"A":[[1,2,3,4,5]],"B":[[6,7,8,9,10]]}"#).unwrap().unwrap();
         assert_eq!((lists.names.len(), lists.row(1)[..2].to_vec()), (6, vec![Some("B".to_owned()), Some("6".to_owned())]));
+        let graph =
+            Json::of(br#"{"data":{"get_result":[{"data":{"a":1,"b":2},"__typename":"x"},{"data":{"a":3},"__typename":"x"}]}}"#).unwrap();
+        assert_eq!(graph.map(|json| (json.names.clone(), json.row(1))), Some((vec!["a".into(), "b".into()], vec![Some("3".into()), None])));
+        let one = found(r#"{"result":{"rows":[{"a":1,"b":2}],"metadata":{"column_names":["a","b"],"column_types":["x","y"]}}}"#);
+        assert_eq!((one.0.as_str(), one.1.len()), ("result.rows", 2));
+        assert!(Json::of(br#"{"status":"0","message":"x"}"#).unwrap().is_none());
         assert!(Json::of(b"5").unwrap().is_none() && Json::of(b"{").is_err());
         let beside = Json::of(br#"{"meta":{"base":{"address":"0xab"}},"list":[[1,2],[3,4]]}"#).unwrap().unwrap().beside;
         assert_eq!(beside, [("meta.base.address".to_owned(), "0xab".to_owned())]);
+    }
+
+    #[test]
+    fn lines_may_be_lists_and_none_is_dropped_in_silence() {
+        let first = |text: &str| {
+            let json = Json::lines(text.as_bytes());
+            (json.names.join(" "), json.height(), json.row(0).into_iter().flatten().collect::<Vec<_>>().join(" "), json.notes.len())
+        };
+        for (text, names, height, row, notes) in [
+            ("{\"a\":1}\n{\"a\":2}", "a", 2, "1", 0),
+            ("{\"a\":NaN,\"b\":1}\n{\"a\":2}", "b a", 2, "1", 1),
+            ("{\"a\":1}\n{\"a\":\n\n{\"a\":3}", "a", 2, "1", 1),
+            ("[\"t\",\"c\"]\n[1,\"5\"]\n[2,\"6\"]", "t c", 2, "1 5", 0),
+            ("[\"t\",\"c\"]\n[\"UInt64\",\"Nullable(String)\"]\n[1,\"5\"]", "t c", 1, "1 5", 0),
+            ("[1,\"5\"]\n[2,\"6\"]", "1 2", 2, "1 5", 0),
+            ("[\"x\",\"y\"]\n[\"z\",\"w\"]", "1 2", 2, "x y", 0),
+        ] {
+            assert_eq!(first(text), (names.to_owned(), height, row.to_owned(), notes), "{text}");
+        }
     }
 }

@@ -81,10 +81,15 @@ pub fn milliseconds(ticks: i64, unit: TimeUnit) -> i64 {
 
 /// Decimal text of a fixed-point number, without trailing zeros.
 fn decimal(unscaled: i128, scale: usize) -> String {
-    let digits = format!("{:0>width$}", unscaled.unsigned_abs(), width = scale + 1);
+    with_point(&unscaled.to_string(), scale)
+}
+
+/// The digits of a whole number with a decimal point before the last `scale`, without trailing zeros.
+pub(crate) fn with_point(unscaled: &str, scale: usize) -> String {
+    let (sign, digits) = unscaled.strip_prefix('-').map_or(("", unscaled), |digits| ("-", digits));
+    let digits = format!("{digits:0>width$}", width = scale + 1);
     let (whole, fraction) = digits.split_at(digits.len() - scale);
     let fraction = fraction.trim_end_matches('0');
-    let sign = if unscaled < 0 { "-" } else { "" };
     if fraction.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }
 }
 

@@ -144,8 +144,10 @@ pub(super) fn read(schema: &TableSchema, members: &[TomlEntry<'_>], table: &mut 
 /// A span of time such as `5m` or `2y`, in milliseconds.
 fn span(member: &TomlEntry<'_>, least: i64, most: i64, must: &str) -> Result<i64, TomlError> {
     let text = member.text()?;
-    let years = text.strip_suffix('y').and_then(|years| years.parse::<i64>().ok()).and_then(|years| years.checked_mul(365 * DAY_MS));
-    let span = years.or_else(|| Interval::parse(&text).map(|interval| interval.0));
+    // An interval of candles is never as long as a span may be.
+    let of = |(unit, length): (char, i64)| text.strip_suffix(unit)?.trim_end().parse::<i64>().ok()?.checked_mul(length);
+    let span = [('y', 365 * DAY_MS), ('w', 7 * DAY_MS), ('d', DAY_MS)].into_iter().find_map(of);
+    let span = span.or_else(|| Interval::parse(&text).map(|interval| interval.0));
     span.filter(|span| (least..=most).contains(span)).ok_or_else(|| member.wrong(must))
 }
 
@@ -156,12 +158,12 @@ mod tests {
 
     #[test]
     fn a_table_that_comes_by_itself_is_read() {
-        let text = "[tables.candles]\nprovider = ['a', 'b']\nevery = '5m'\nhistory = '2y'\ninterval = ['1h', '1d']\ntokens = 'watchlist'\n\
+        let text = "[tables.candles]\nprovider = ['a', 'b']\nevery = '5m'\nhistory = '400d'\ninterval = ['1h', '1d']\ntokens = 'watchlist'\n\
              [tables.posts]\nurl = 'https://x.org/posts?token={token}'\nrows = 'data'\nevery = 'start'\ncolumns = { title = 'headline' }";
         let manifest = Manifest::parse(text).expect("valid");
         let live = manifest.tables["candles"].live.as_ref().expect("live");
         assert_eq!(live.from, LiveSource::Providers(vec!["a".to_owned(), "b".to_owned()]));
-        assert_eq!((live.every, live.history / DAY_MS, live.intervals.len()), (Every::Span(300_000), 730, 2));
+        assert_eq!((live.every, live.history / DAY_MS, live.intervals.len()), (Every::Span(300_000), 400, 2));
         assert_eq!(live.tokens, LiveTokens::Watchlist);
         let posts = &manifest.tables["posts"];
         let Some(LiveTable { from: LiveSource::Url(url), every: Every::Start, .. }) = &posts.live else { panic!("{posts:?}") };

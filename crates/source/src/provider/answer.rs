@@ -1,15 +1,18 @@
 //! The JSON answer of a service taken apart: the rows at a place, the signs of a refusal, what the next page is asked with. What rows mean
 //! belongs to `rows`.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::{borrow::Cow, collections::BTreeMap, io::Cursor};
 
 use serde_json::value::RawValue;
 
 use super::{RefusalSign, Then};
+use crate::text;
 use model::untrusted::is_invisible;
 
 /// Maximum rows of an answer.
 const ROWS_MAX: usize = 2_000_000;
+/// Maximum bytes of a compressed answer once it is unpacked.
+const UNPACKED_MAX: u64 = 256 << 20;
 /// Characters of a service's words that are shown.
 const SAID_MAX: usize = 200;
 
@@ -67,6 +70,13 @@ pub struct JsonAnswer {
 impl JsonAnswer {
     /// Reads a body. Errors: it is no JSON.
     pub fn read(bytes: &[u8]) -> Result<Self, String> {
+        // Some services compress unasked, or write a byte order mark.
+        let head = &bytes[..bytes.len().min(4)];
+        let unpacked = (text::is_packed(head) || head.starts_with(&[0xef, 0xbb, 0xbf]))
+            .then(|| text::Input::new(Cursor::new(bytes.to_vec()), head)?.whole(UNPACKED_MAX))
+            .transpose()
+            .map_err(|reason| format!("answers with what {reason}"))?;
+        let bytes = unpacked.as_deref().unwrap_or(bytes);
         let text = serde_json::from_slice(bytes).map_err(|_| {
             let begins = String::from_utf8_lossy(&bytes[..bytes.len().min(40)]);
             format!("answers with what is no JSON: it begins with `{}`", shown(&begins))
@@ -184,6 +194,13 @@ mod tests {
         }
         assert!(answer(r#"{"data":1}"#).rows("rows").expect("few").is_none());
         assert!(JsonAnswer::read(b"<html>").is_err());
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        std::io::Write::write_all(&mut packed, br#"{"a":1}"#).expect("packed");
+        let packed = packed.finish().expect("packed");
+        for body in [&packed[..], b"\xef\xbb\xbf{\"a\":1}"] {
+            assert_eq!(JsonAnswer::read(body).expect("JSON").text("a").as_deref(), Some("1"));
+        }
+        assert!(JsonAnswer::read(&packed[..packed.len() - 9]).is_err());
     }
 
     #[test]

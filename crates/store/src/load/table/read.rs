@@ -145,6 +145,9 @@ impl TableReader<'_> {
         // From here on findings are file-level.
         self.table.findings = std::mem::take(&mut rows.findings);
         self.note_columns(file, source.columns())?;
+        for told in source.notes() {
+            self.note(&file.name, told);
+        }
         if rows.left_out > 0 {
             self.note(&file.name, format!("`where` leaves out {} of {} rows", rows.left_out, rows.rows));
         }
