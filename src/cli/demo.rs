@@ -11,7 +11,7 @@ use super::{
 };
 use crate::state::Dirs;
 use demo::{DAYS_MAX, DemoOptions, Format, TOKENS_MAX, write};
-use model::candles::Interval;
+use model::{candles::Interval, command_line::shell_word};
 
 #[derive(Debug, Args)]
 pub(super) struct DemoArgs {
@@ -82,22 +82,4 @@ pub(super) fn run(args: &DemoArgs) -> Outcome {
     writeln!(text, "wrote {} files with {rows} rows, {:.1} MB, to {}", written.len(), bytes as f64 / 1e6, dir.display()).ok();
     writeln!(text, "open them with: tokendeck --data {}", shell_word(&dir.to_string_lossy())).ok();
     print(text)
-}
-
-/// Quotes the text as one shell word.
-pub(super) fn shell_word(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@".contains(c);
-    if !text.is_empty() && text.chars().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_folder_can_be_pasted_into_a_shell() {
-        for (text, word) in [("demo/a-1", "demo/a-1"), ("my data", "'my data'"), ("it's", r"'it'\''s'"), ("", "''")] {
-            assert_eq!(shell_word(text), word);
-        }
-    }
 }

@@ -15,7 +15,6 @@ use clap::Args;
 use super::{
     LocationArgs,
     check::{FINDING_HEADER, finding_lines},
-    demo::shell_word,
     meter::Meter,
     outcome::{Failure, Outcome, print, printable, say, say_more},
     program::{config_folder, configuration},
@@ -30,6 +29,7 @@ use import::{
 use model::{
     address::Address,
     chain::Chain,
+    command_line::shell_word,
     progress::{Cancelled, LoadProgress},
 };
 

@@ -10,6 +10,7 @@ use super::{
     outcome::{Failure, Outcome, print},
 };
 use live::create::create;
+use model::command_line::shell_word;
 
 #[derive(Debug, Args)]
 pub(super) struct NewArgs {
@@ -36,5 +37,6 @@ pub(super) fn run(args: &NewArgs) -> Outcome {
     }
     create(&args.dir, &args.providers, &feed.providers, args.node.as_deref()).map_err(Failure::Bad)?;
     let shown = args.dir.display();
-    print(format!("{shown}/dataset.toml is written. A token comes into it with\n  tokendeck add ADDRESS --data {shown}\n"))
+    let word = shell_word(&args.dir.to_string_lossy());
+    print(format!("{shown}/dataset.toml is written. A token comes into it with\n  tokendeck add ADDRESS --data {word}\n"))
 }

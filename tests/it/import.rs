@@ -6,6 +6,7 @@ mod as_saved;
 mod assumed;
 mod folder;
 mod formats;
+mod hostile;
 mod lengths;
 mod malformed;
 mod placeholders;

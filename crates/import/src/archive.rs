@@ -11,6 +11,8 @@ use flate2::{Crc, read::DeflateDecoder};
 use zip::{CompressionMethod, ZipArchive};
 
 const MEMBERS_MAX: usize = 1_000;
+/// Maximum number of parts of a workbook; a sheet is one or two.
+const PARTS_MAX: usize = 20_000;
 /// Maximum unpacked size of a member.
 const UNPACKED_MAX: u64 = 64 << 30;
 /// Compression-bomb limit: a member may unpack to `FLOOR` bytes, or to `RATIO` times its packed size if that is more.
@@ -22,34 +24,62 @@ const RATIO: u64 = 500;
 pub(super) struct Member {
     /// File name, without folders.
     pub name: String,
+    /// The name with its folders.
+    pub path: String,
+    /// The unpacked size that the archive declares: good enough to refuse by, not to trust.
+    pub declared: u64,
     start: u64,
     packed: u64,
     crc: u32,
     deflated: bool,
 }
 
-/// Whether the zip archive is a workbook.
-pub(super) fn is_workbook(path: &Path) -> bool {
-    let names = File::open(path).ok().and_then(|file| ZipArchive::new(BufReader::new(file)).ok());
-    names.is_some_and(|archive| {
-        archive.file_names().flatten().any(|name| ["xl/workbook.xml", "xl/workbook.bin", "content.xml"].contains(&&*name))
-    })
+/// Workbooks that are zip archives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ZippedWorkbook {
+    Excel,
+    ExcelBinary,
+    OpenDocument,
+}
+
+/// The kind of workbook that the zip archive is, if it is one; what its name ends with is not asked.
+pub(super) fn workbook(path: &Path) -> Option<ZippedWorkbook> {
+    let archive = ZipArchive::new(BufReader::new(File::open(path).ok()?)).ok()?;
+    let holds = |name: &str| archive.file_names().flatten().any(|held| *held == *name);
+    [
+        ("xl/workbook.xml", ZippedWorkbook::Excel),
+        ("xl/workbook.bin", ZippedWorkbook::ExcelBinary),
+        ("content.xml", ZippedWorkbook::OpenDocument),
+    ]
+    .into_iter()
+    .find_map(|(name, kind)| holds(name).then_some(kind))
 }
 
 /// The members that may be tables; folders and files that operating systems add are left out.
 pub(super) fn members(path: &Path) -> Result<Vec<Member>, String> {
+    let added = |path: &str, name: &str| name.starts_with('.') || path.starts_with("__MACOSX/");
+    let members = listed(path, MEMBERS_MAX, |path, name| !added(path, name))?;
+    if members.is_empty() { Err("is an archive without a file in it".to_owned()) } else { Ok(members) }
+}
+
+/// All files in a workbook, hidden ones too: its reader follows any name.
+pub(super) fn parts(path: &Path) -> Result<Vec<Member>, String> {
+    listed(path, PARTS_MAX, |_, _| true)
+}
+
+fn listed(path: &Path, most: usize, wanted: impl Fn(&str, &str) -> bool) -> Result<Vec<Member>, String> {
     let damaged = |error: &dyn std::fmt::Display| format!("is a damaged zip archive: {error}");
     let file = File::open(path).map_err(|error| format!("cannot be read: {error}"))?;
     let mut archive = ZipArchive::new(BufReader::new(file)).map_err(|error| damaged(&error))?;
-    if archive.len() > MEMBERS_MAX {
-        return Err(format!("holds {} files, more than {MEMBERS_MAX}: unpack it and name those to import", archive.len()));
+    if archive.len() > most {
+        return Err(format!("holds {} files, more than {most}: unpack it and name those to import", archive.len()));
     }
     let mut members = Vec::new();
     for i in 0..archive.len() {
         let member = archive.by_index_raw(i).map_err(|error| damaged(&error))?;
-        let path = member.name().map_err(|error| damaged(&error))?;
+        let path = member.name().map_err(|error| damaged(&error))?.to_string();
         let name = path.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
-        if !member.is_file() || name.is_empty() || name.starts_with('.') || path.starts_with("__MACOSX/") {
+        if !member.is_file() || name.is_empty() || !wanted(&path, &name) {
             continue;
         }
         if member.encrypted() {
@@ -61,9 +91,10 @@ pub(super) fn members(path: &Path) -> Result<Vec<Member>, String> {
             other => return Err(format!("holds `{name}`, packed by {other}: unpack it first")),
         };
         let start = member.data_start().ok_or_else(|| format!("is a damaged zip archive: `{name}` has no data"))?;
-        members.push(Member { name, start, packed: member.compressed_size(), crc: member.crc32(), deflated });
+        let (packed, declared, crc) = (member.compressed_size(), member.size(), member.crc32());
+        members.push(Member { name, path, declared, start, packed, crc, deflated });
     }
-    if members.is_empty() { Err("is an archive without a file in it".to_owned()) } else { Ok(members) }
+    Ok(members)
 }
 
 impl Member {

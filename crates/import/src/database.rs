@@ -1,32 +1,131 @@
-//! SQLite databases are refused, with a list of their tables and the command that exports one of them as CSV.
+//! SQLite databases: a table is read directly, and nothing is written. Where there are several, the one that is meant must be named behind the
+//! file, as in `wallet.db/transfers`.
 
-use std::path::Path;
+use std::{fmt::Write as _, path::Path};
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, types::ValueRef};
 
-/// The refusal of a database: its tables, and the command that exports one of them.
-pub(super) fn refusal(path: &Path) -> String {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let tables = tables(path).unwrap_or_default();
-    let shown: Vec<String> = tables.iter().take(8).map(|(table, columns)| format!("{table} ({})", columns.join(", "))).collect();
+use super::workbook::{CELLS_MAX, NamedSheet};
+use model::command_line::shell_word;
+
+/// Maximum number of tables that are looked at; of them, and of the columns of each, those that are shown.
+const TABLES_MAX: usize = 1_000;
+const TABLES_SHOWN: usize = 8;
+const COLUMNS_SHOWN: usize = 10;
+/// Maximum size of a value in bytes; larger ones are no cells of a table.
+const VALUE_MAX: usize = 1 << 20;
+
+type Columns = Vec<String>;
+
+/// The rows of the table that is `wanted`, or of the only one, below a row with the names of its columns. `file` is its name for the user.
+pub(super) fn table(path: &Path, file: &str, wanted: Option<&str>) -> Result<NamedSheet, String> {
+    let unreadable = |error: rusqlite::Error| format!("is an SQLite database that cannot be read: {error}");
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let database = Connection::open_with_flags(path, flags).map_err(unreadable)?;
+    let mut tables = tables(&database).map_err(unreadable)?;
+    let chosen = match wanted {
+        Some(wanted) => tables.iter().position(|(name, _)| name.eq_ignore_ascii_case(wanted)),
+        None => Some(0).filter(|_| tables.len() == 1),
+    };
+    let Some(chosen) = chosen else { return Err(which(file, &tables, wanted)) };
+    let (name, columns) = tables.swap_remove(chosen);
+    let rows = rows(&database, &name, &columns).map_err(|reason| format!("has a table `{name}` that {reason}"))?;
+    Ok((name, rows))
+}
+
+/// Asks which table is meant.
+fn which(file: &str, tables: &[(String, Columns)], wanted: Option<&str>) -> String {
+    let shown: Vec<String> = tables
+        .iter()
+        .take(TABLES_SHOWN)
+        .map(|(table, columns)| {
+            let more = if columns.len() > COLUMNS_SHOWN { ", …" } else { "" };
+            format!("{table} ({}{more})", columns[..columns.len().min(COLUMNS_SHOWN)].join(", "))
+        })
+        .collect();
+    let Some((first, _)) = tables.first() else { return "is an SQLite database without a table".to_owned() };
     let more = if tables.len() > shown.len() { " and more" } else { "" };
-    let first = tables.first().map_or("TABLE", |(table, _)| table.as_str());
-    let holds = if shown.is_empty() { "no table that can be read".to_owned() } else { format!("{}{more}", shown.join("; ")) };
+    let missing = wanted.map_or_else(String::new, |wanted| format!("it has no `{wanted}`, and "));
     format!(
-        "is an SQLite database, and which of its tables is meant must be said: it holds {holds}. Write the one you mean as CSV and import that: \
-         sqlite3 -header -csv '{name}' 'SELECT * FROM \"{first}\"' > {first}.csv"
+        "is an SQLite database, and which of its tables is meant must be said: {missing}it holds {}{more}. Name the table behind the file, as \
+         in {}",
+        shown.join("; "),
+        shell_word(&format!("{file}/{first}"))
     )
 }
 
-fn tables(path: &Path) -> Option<Vec<(String, Vec<String>)>> {
-    let database = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX).ok()?;
+/// The tables with their columns, without those that are computed.
+fn tables(database: &Connection) -> rusqlite::Result<Vec<(String, Columns)>> {
+    // What the file itself says to be computed is not.
+    database.execute_batch("PRAGMA trusted_schema = 0")?;
     let mut names =
-        database.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name").ok()?;
-    let names: Vec<String> = names.query_map([], |row| row.get(0)).ok()?.filter_map(Result::ok).take(100).collect();
-    let columns = |table: &String| -> Option<Vec<String>> {
-        let mut read = database.prepare("SELECT name FROM pragma_table_info(?1)").ok()?;
-        let columns = read.query_map([table], |row| row.get(0)).ok()?;
-        Some(columns.filter_map(Result::ok).take(10).collect())
+        database.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name")?;
+    let names: Vec<String> = names.query_map([], |row| row.get(0))?.filter_map(Result::ok).take(TABLES_MAX).collect();
+    let columns = |table: String| -> rusqlite::Result<(String, Columns)> {
+        let mut read = database.prepare("SELECT name FROM pragma_table_info(?1)")?;
+        let columns = read.query_map([&table], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+        Ok((table, columns))
     };
-    Some(names.iter().map(|table| (table.clone(), columns(table).unwrap_or_default())).collect())
+    names.into_iter().map(columns).collect()
+}
+
+fn rows(database: &Connection, table: &str, columns: &[String]) -> Result<Vec<Vec<String>>, String> {
+    let broken = |error: rusqlite::Error| format!("cannot be read: {error}");
+    let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
+    let names: Vec<String> = columns.iter().map(|name| quoted(name)).collect();
+    let mut read = database.prepare(&format!("SELECT {} FROM {}", names.join(", "), quoted(table))).map_err(broken)?;
+    let (mut read, mut rows) = (read.query([]).map_err(broken)?, vec![columns.to_vec()]);
+    while let Some(row) = read.next().map_err(broken)? {
+        if rows.len() * columns.len() >= CELLS_MAX {
+            return Err(format!(
+                "has more than {CELLS_MAX} values, and is read whole: write the part that is meant into a table of its own"
+            ));
+        }
+        let cell = |at: usize| row.get_ref(at).map(cell).map_err(broken);
+        rows.push((0..columns.len()).map(cell).collect::<Result<_, _>>()?);
+    }
+    Ok(rows)
+}
+
+fn cell(value: ValueRef<'_>) -> String {
+    match value {
+        ValueRef::Null => String::new(),
+        ValueRef::Integer(number) => number.to_string(),
+        ValueRef::Real(number) => number.to_string(),
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) if bytes.len() > VALUE_MAX => String::new(),
+        ValueRef::Text(text) => String::from_utf8_lossy(text).trim().to_owned(),
+        // Addresses and hashes.
+        ValueRef::Blob(bytes) => bytes.iter().fold("0x".to_owned(), |mut text, byte| {
+            write!(text, "{byte:02x}").ok();
+            text
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_read_and_one_of_several_is_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        let database = Connection::open(&path).unwrap();
+        database
+            .execute_batch(
+                "CREATE TABLE \"$(touch x) \"\"'\" (a, \"b c\", z AS (zeroblob(1000000000)));
+                 INSERT INTO \"$(touch x) \"\"'\" VALUES (1, x'00ff'), (2.5, NULL), (' t ', '');",
+            )
+            .unwrap();
+        let odd = "$(touch x) \"'";
+        let rows = [["a", "b c"], ["1", "0x00ff"], ["2.5", ""], ["t", ""]].map(|row| row.map(str::to_owned).to_vec()).to_vec();
+        let read = |wanted| table(&path, "a.db", wanted);
+        assert_eq!(read(None), Ok((odd.to_owned(), rows.clone())));
+        database.execute_batch("CREATE TABLE other (x)").unwrap();
+        let asked = read(None).unwrap_err();
+        assert!(asked.contains("(a, b c); other (x)") && asked.ends_with(&shell_word(&format!("a.db/{odd}"))), "{asked}");
+        assert!(read(Some("none")).unwrap_err().contains("it has no `none`"));
+        assert_eq!(read(Some(odd)), Ok((odd.to_owned(), rows)));
+        assert_eq!(read(Some("OTHER")), Ok(("other".to_owned(), vec![vec!["x".to_owned()]])));
+    }
 }

@@ -116,6 +116,7 @@ pub fn import(
         let finished = run.tables()?;
         if run.refused_late.len() == known {
             run.tell_gaps();
+            run.report.tell_alike_once();
             break (finished, run.report);
         }
         // Conflicting rows that reveal a file of several series show up only after the merge; the import is then rerun without that file.

@@ -1,6 +1,7 @@
 //! The import report, by file and by table, for people and for programs.
 
 use std::{
+    collections::{BTreeMap, HashMap, hash_map::Entry},
     fmt::Display,
     path::{Path, PathBuf},
 };
@@ -23,6 +24,33 @@ pub struct ImportReport {
     pub tables: Vec<TableReport>,
     /// Further advice and remarks for the user.
     pub notes: Vec<String>,
+}
+
+impl ImportReport {
+    /// Keeps the first of the tables of a file that are refused alike: a workbook may have thousands of sheets.
+    pub(super) fn tell_alike_once(&mut self) {
+        let mut first: HashMap<(PathBuf, String, Vec<String>), usize> = HashMap::new();
+        let mut others: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+        let mut kept = Vec::new();
+        for file in std::mem::take(&mut self.files) {
+            if let Some(reason) = &file.refused {
+                match first.entry((file.path.clone(), reason.clone(), file.try_with.clone())) {
+                    Entry::Occupied(first) => {
+                        others.entry(*first.get()).or_default().push(file.file);
+                        continue;
+                    }
+                    Entry::Vacant(place) => drop(place.insert(kept.len())),
+                }
+            }
+            kept.push(file);
+        }
+        self.files = kept;
+        for (at, names) in others {
+            if let Some(reason) = self.files.get_mut(at).and_then(|file| file.refused.as_mut()) {
+                reason.push_str(&format!(". The same goes for {}", listed(&names)));
+            }
+        }
+    }
 }
 
 /// The outcome for one file.

@@ -30,6 +30,22 @@ const PIPED: &str = "-";
 const JSON_MAX: u64 = 256 << 20;
 /// Maximum size of a temporary copy.
 const COPIED_MAX: u64 = 64 << 30;
+/// Maximum number of columns.
+pub(super) const COLUMNS_MAX: usize = 10_000;
+/// How a file begins that is not text and can be read all the same: zip, Parquet, Arrow, SQLite, old workbooks, gzip, zstd, UTF-16, UTF-8.
+const KNOWN_STARTS: [&[u8]; 11] = [
+    b"PK",
+    b"PAR1",
+    b"ARROW1",
+    b"\xff\xff\xff\xff",
+    b"SQLite f",
+    b"\xd0\xcf\x11\xe0",
+    b"\x1f\x8b",
+    b"\x28\xb5\x2f\xfd",
+    b"\xff\xfe",
+    b"\xfe\xff",
+    b"\xef\xbb\xbf",
+];
 /// A byte that does not occur in text.
 const BINARY: u8 = 0;
 
@@ -88,6 +104,13 @@ pub(super) fn sniff(path: &Path) -> Vec<Result<Sniffed, (String, String)>> {
         return piped();
     }
     let fail = |reason: String| vec![Err((name.clone(), reason))];
+    // A table of a database is named behind the file.
+    if let (Some(file), Some(table)) = (path.parent().filter(|file| file.is_file()), path.file_name())
+        && first_bytes(&FileLocation::File(file.to_owned())).is_ok_and(|head| is_database(&head))
+    {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        return vec![database(file, &name, Some(&table.to_string_lossy()), None).map_err(|reason| (name.into_owned(), reason))];
+    }
     match std::fs::metadata(path) {
         Ok(meta) if meta.is_file() => {}
         Ok(meta) if meta.is_dir() => return fail("is a folder: name the files in it, as in DIR/*.csv".to_owned()),
@@ -100,13 +123,42 @@ pub(super) fn sniff(path: &Path) -> Vec<Result<Sniffed, (String, String)>> {
 /// Sniffs standard input, copied to a file so that it can be read twice.
 fn piped() -> Vec<Result<Sniffed, (String, String)>> {
     let name = "stdin";
-    match copied(io::stdin().lock()) {
+    let mut input = io::stdin().lock();
+    let mut first = Vec::new();
+    // What is no table is not copied to its end, which it may not have.
+    let outcome = match (&mut input).take(LOOKED as u64).read_to_end(&mut first) {
+        Err(error) => Err(format!("is cut off or damaged: {error}")),
+        Ok(_) if is_no_table(&first) => Err(NO_TEXT.to_owned()),
+        Ok(_) => copied(first.chain(input)),
+    };
+    match outcome {
         Ok(copied) => {
             let path = copied.to_path_buf();
             sniff_as(&path, name, Some(copied))
         }
         Err(reason) => vec![Err((name.to_owned(), reason))],
     }
+}
+
+const NO_TEXT: &str = "is not text, nor Parquet, Arrow, a workbook or zip";
+
+/// Whether the bytes are of no kind that is known, and one of a hundred is of no text.
+fn is_no_table(first: &[u8]) -> bool {
+    let of_no_text = first.iter().filter(|byte| byte.is_ascii_control() && !byte.is_ascii_whitespace()).count();
+    of_no_text * 100 > first.len() && !KNOWN_STARTS.iter().any(|start| first.starts_with(start))
+}
+
+fn is_database(head: &[u8]) -> bool {
+    head.starts_with(b"SQLite f")
+}
+
+/// A table of an SQLite database.
+fn database(path: &Path, name: &str, table: Option<&str>, copied: Option<Arc<TempPath>>) -> Result<Sniffed, String> {
+    let place = FileLocation::File(path.to_owned());
+    let (table, rows) = database::table(path, name, table)?;
+    let bytes = std::fs::metadata(path).map_or(0, |meta| meta.len());
+    let (name, head) = (format!("{name}/{table}"), first_bytes(&place)?);
+    Ok(Sniffed { place, name, bytes, shape: FileShape::Cells, sheet: Sheet::cells(rows), head, copied })
 }
 
 /// Sniffs the file at `path`, displayed as `name`.
@@ -118,11 +170,11 @@ fn sniff_as(path: &Path, name: &str, copied: Option<TempPath>) -> Vec<Result<Sni
         Ok(head) => head,
         Err(reason) => return fail(reason),
     };
-    if head.starts_with(b"SQLite f") {
-        return fail(database::refusal(path));
+    if is_database(&head) {
+        return vec![database(path, name, None, copied).map_err(|reason| (name.to_owned(), reason))];
     }
     let zipped = head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06");
-    if zipped && archive::is_workbook(path) || head.starts_with(&[0xd0, 0xcf, 0x11, 0xe0]) {
+    if zipped && archive::workbook(path).is_some() || head.starts_with(&[0xd0, 0xcf, 0x11, 0xe0]) {
         return match workbook::sheets(path) {
             Ok((sheets, hidden)) => {
                 let several = sheets.len() > 1;
@@ -250,7 +302,12 @@ fn shape(place: FileLocation, name: String, bytes: u64, head: Vec<u8>, copied: O
     if is_bare(&sniffed) {
         return Err("has the names of columns and no rows: there is nothing to import".to_owned());
     }
-    Ok(sniffed)
+    match sniffed.sheet.as_ref().map_or(0, |sheet| sheet.names.len()) {
+        count if count > COLUMNS_MAX => {
+            Err(format!("has {count} columns or more, and at most {COLUMNS_MAX} are read: leave out those that are not meant"))
+        }
+        _ => Ok(sniffed),
+    }
 }
 
 /// Whether it has a header alone.
@@ -270,7 +327,7 @@ fn text_shape(place: &FileLocation, name: &str, head: &[u8], notes: &mut Vec<Str
     let start = first.iter().find(|byte| !byte.is_ascii_whitespace()).copied();
     match start {
         None => return Err("holds nothing but white space: there is nothing to import".to_owned()),
-        _ if is_no_text(&first) => return Err("is not text, nor Parquet, Arrow, a workbook or zip".to_owned()),
+        _ if is_no_text(&first) => return Err(NO_TEXT.to_owned()),
         Some(b'<') if is_page(&first) => return Err("is a web page or XML, not a table: save the table in it as CSV".to_owned()),
         Some(b'{' | b'[') => {
             if let Some(keys) = first_line(&first, name) {

@@ -1,55 +1,132 @@
 //! Excel and OpenDocument workbooks: each sheet as rows of texts, dates as ISO 8601, numbers with the currency of their number format.
 
+mod bounds;
+mod compound;
 mod currencies;
+mod grid;
+mod opendocument;
 
-use std::path::Path;
+use std::{fmt::Display, path::Path};
 
-use calamine::{Data, ExcelDateTime, Reader, SheetVisible, open_workbook_auto};
+use calamine::{Data, DataRef, ExcelDateTime, Reader, SheetVisible, Xls, Xlsb, Xlsx, open_workbook};
 use chrono::{NaiveDate, NaiveTime};
 
+pub(super) use self::grid::CELLS_MAX;
+use self::grid::{Grid, Room};
+use super::archive::{self, ZippedWorkbook};
 use model::{time::Time, untrusted::caught};
 use source::coerce::notation::of_excel_day;
-
-/// Maximum number of cells in a workbook, which is read whole.
-const CELLS_MAX: usize = 40_000_000;
 
 /// A sheet's name and its rows of cells.
 pub(super) type NamedSheet = (String, Vec<Vec<String>>);
 
 /// The non-empty sheets that are shown, and the names of the hidden ones.
 pub(super) fn sheets(path: &Path) -> Result<(Vec<NamedSheet>, Vec<String>), String> {
-    let read = caught(|| read(path));
-    read.unwrap_or_else(|| Err("is a damaged workbook".to_owned()))
-}
-
-fn read(path: &Path) -> Result<(Vec<NamedSheet>, Vec<String>), String> {
-    let mut book = open_workbook_auto(path).map_err(|error| format!("is a workbook that cannot be read: {error}; save it as CSV"))?;
-    let mut sheets = Vec::new();
-    let currencies = currencies::of(path);
-    let is_hidden = |sheet: &&calamine::Sheet| sheet.visible != SheetVisible::Visible;
-    let hidden: Vec<String> = book.sheets_metadata().iter().filter(is_hidden).map(|sheet| sheet.name.clone()).collect();
-    for name in book.sheet_names().into_iter().filter(|name| !hidden.contains(name)) {
-        let Ok(range) = book.worksheet_range(&name) else { continue };
-        if range.height() * range.width() > CELLS_MAX {
-            return Err(format!("has a sheet `{name}` of more than {CELLS_MAX} cells: save it as CSV"));
-        }
-        let mut rows: Vec<Vec<String>> = range.rows().map(|row| row.iter().map(text).collect()).collect();
-        let (top, left) = range.start().unwrap_or_default();
-        for ((row, column), currency) in currencies.get(&name).into_iter().flatten() {
-            let place = row.checked_sub(top).zip(column.checked_sub(left)).map(|(row, column)| (row as usize, column as usize));
-            let Some((row, column)) = place.filter(|at| range.get(*at).is_some_and(is_number)) else { continue };
-            if let Some(cell) = rows.get_mut(row).and_then(|row| row.get_mut(column)) {
-                cell.push_str(&format!(" {currency}"));
-            }
-        }
-        if rows.iter().any(|row| row.iter().any(|cell| !cell.is_empty())) {
-            sheets.push((name, rows));
-        }
-    }
-    match (sheets.is_empty(), hidden.is_empty()) {
-        (false, _) => Ok((sheets, hidden)),
+    let read = caught(|| {
+        let mut found = Found::default();
+        read(path, &mut found).map(|()| found)
+    });
+    let found = read.unwrap_or_else(|| Err("is a damaged workbook".to_owned()))?;
+    match (found.sheets.is_empty(), found.hidden.is_empty()) {
+        (false, _) => Ok((found.sheets, found.hidden)),
         (true, true) => Err("is a workbook without a filled sheet".to_owned()),
         (true, false) => Err("is a workbook of hidden sheets, which are left out: show the sheet to import, and save it".to_owned()),
+    }
+}
+
+/// The sheets read so far.
+#[derive(Default)]
+struct Found {
+    sheets: Vec<NamedSheet>,
+    hidden: Vec<String>,
+    room: Room,
+}
+
+impl Found {
+    fn add(&mut self, name: String, is_hidden: bool, grid: Grid) {
+        if is_hidden {
+            self.hidden.push(name);
+            return;
+        }
+        let rows = grid.rows(&mut self.room);
+        if !rows.is_empty() {
+            self.sheets.push((name, rows));
+        }
+    }
+
+    /// The names of the shown sheets; the others are noted.
+    fn shown(&mut self, sheets: &[calamine::Sheet]) -> Vec<String> {
+        let (shown, hidden): (Vec<_>, Vec<_>) = sheets.iter().partition(|sheet| sheet.visible == SheetVisible::Visible);
+        self.hidden.extend(hidden.into_iter().map(|sheet| sheet.name.clone()));
+        shown.into_iter().map(|sheet| sheet.name.clone()).collect()
+    }
+}
+
+fn unreadable(error: impl Display) -> String {
+    format!("is a workbook that cannot be read: {error}; save it as CSV")
+}
+
+/// Reads the sheets, after it is sure that this takes a limited room.
+fn read(path: &Path, found: &mut Found) -> Result<(), String> {
+    match archive::workbook(path) {
+        Some(ZippedWorkbook::OpenDocument) => return opendocument::read(path, found),
+        Some(ZippedWorkbook::Excel) => {
+            bounds::check(path)?;
+            let mut book: Xlsx<_> = open_workbook(path).map_err(unreadable)?;
+            let currencies = currencies::of(path);
+            for name in found.shown(book.sheets_metadata()) {
+                // Sheets that are charts have no cells.
+                let Ok(mut cells) = book.worksheet_cells_reader(&name) else { continue };
+                let mut grid = Grid::default();
+                while let Some((cell, style)) = cells.next_cell_with_style_id().map_err(|error| damaged(&name, error))? {
+                    let currency = currencies.get(style).and_then(Option::as_deref);
+                    grid.put(place(cell.get_position()), cell_text(cell.get_value(), currency), &mut found.room)?;
+                }
+                found.add(name, false, grid);
+            }
+        }
+        Some(ZippedWorkbook::ExcelBinary) => {
+            bounds::check(path)?;
+            let mut book: Xlsb<_> = open_workbook(path).map_err(unreadable)?;
+            for name in found.shown(book.sheets_metadata()) {
+                let Ok(mut cells) = book.worksheet_cells_reader(&name) else { continue };
+                let mut grid = Grid::default();
+                while let Some(cell) = cells.next_cell().map_err(|error| damaged(&name, error))? {
+                    grid.put(place(cell.get_position()), cell_text(cell.get_value(), None), &mut found.room)?;
+                }
+                found.add(name, false, grid);
+            }
+        }
+        None => {
+            compound::check(path)?;
+            let mut book: Xls<_> = open_workbook(path).map_err(unreadable)?;
+            for name in found.shown(book.sheets_metadata()) {
+                let Ok(range) = book.worksheet_range(&name) else { continue };
+                let (top, left) = place(range.start().unwrap_or_default());
+                let mut grid = Grid::default();
+                for (row, column, cell) in range.used_cells() {
+                    grid.put((top + row, left + column), text(cell), &mut found.room)?;
+                }
+                found.add(name, false, grid);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn damaged(sheet: &str, error: impl Display) -> String {
+    format!("has a damaged sheet `{sheet}`: {error}; save the others as CSV")
+}
+
+fn place((row, column): (u32, u32)) -> (usize, usize) {
+    (row as usize, column as usize)
+}
+
+fn cell_text(cell: &DataRef<'_>, currency: Option<&str>) -> String {
+    let cell = Data::from(cell.clone());
+    match currency.filter(|_| is_number(&cell)) {
+        Some(currency) => format!("{} {currency}", text(&cell)),
+        None => text(&cell),
     }
 }
 

@@ -8,6 +8,7 @@ pub mod candles;
 pub mod cell_value;
 pub mod chain;
 pub mod chain_state;
+pub mod command_line;
 pub mod data;
 pub mod day_counts;
 pub mod error;

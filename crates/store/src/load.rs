@@ -49,6 +49,7 @@ use crate::{
 };
 use model::{
     address::Address,
+    command_line::shell_word,
     progress::{Cancelled, LoadProgress, Silent},
     schema::{TABLES, TableSchema},
     table_state::TableState,
@@ -258,7 +259,7 @@ fn load_tokens(context: &LoadContext<'_>, folder: &str) -> Result<Table, LoadErr
             Ok(tokens)
         }
         TableState::Absent if context.manifest.tables.get("tokens").is_some_and(|tokens| tokens.live.is_some()) => {
-            let reason = format!("`{folder}` has no token yet: `tokendeck add ADDRESS --data {folder}` puts one into it");
+            let reason = format!("`{folder}` has no token yet: `tokendeck add ADDRESS --data {}` puts one into it", shell_word(folder));
             Err(LoadError::unusable(reason, None))
         }
         TableState::Absent => {

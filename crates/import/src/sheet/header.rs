@@ -1,5 +1,7 @@
 //! Finds where the table in delimited text starts, and whether it has a header row.
 
+use std::collections::{HashMap, HashSet};
+
 use super::super::evidence::{CellKind, kind, kind_of};
 
 /// The layout of a text.
@@ -161,26 +163,37 @@ fn yfinance(rows: &[NumberedRow]) -> Option<TextLayout> {
 
 /// Makes names unique: a second `From` becomes `From (2)`.
 fn unique(names: &[String]) -> Vec<String> {
-    let mut known: Vec<String> = Vec::with_capacity(names.len());
+    let mut known: HashSet<String> = HashSet::with_capacity(names.len());
+    // Where counting goes on: of thousands of equal names each would else be compared with all before it.
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    let mut unique = Vec::with_capacity(names.len());
     for (i, name) in names.iter().enumerate() {
         let name = match name.trim_start_matches('\u{feff}').trim() {
             "" => format!("column {}", i + 1),
             name => name.to_owned(),
         };
+        let count = counts.entry(name.clone()).or_insert(1);
         let mut one = name.clone();
-        let mut count = 1;
-        while known.contains(&one) {
-            count += 1;
+        while !known.insert(one.clone()) {
+            *count += 1;
             one = format!("{name} ({count})");
         }
-        known.push(one);
+        unique.push(one);
     }
-    known
+    unique
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn equal_names_are_numbered_in_time_that_grows_with_their_number() {
+        let names = |names: &[&str]| unique(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
+        assert_eq!(names(&["x", "x (2)", "x", "x", ""]), ["x", "x (2)", "x (3)", "x (4)", "column 5"]);
+        let many = unique(&vec!["x".to_owned(); 200_000]);
+        assert_eq!((many.len(), many[199_999].as_str()), (200_000, "x (200000)"));
+    }
 
     fn rows(text: &str) -> Vec<NumberedRow> {
         text.lines().enumerate().map(|(i, line)| (i, line.split(',').map(str::to_owned).collect())).collect()

@@ -14,59 +14,15 @@ use quick_xml::{
 
 use super::super::{archive, evidence::currency, pair};
 
-/// Currencies other than dollars, by sheet and by the cell's row and column (from 0).
-pub(super) type SheetCurrencies = HashMap<String, HashMap<(u32, u32), String>>;
-
-/// Returns the currencies of a workbook's cells; empty if it is no zip archive or cannot be read, which the reader of its cells reports.
-pub(super) fn of(path: &Path) -> SheetCurrencies {
-    read(path).unwrap_or_default()
-}
-
-fn read(path: &Path) -> Option<SheetCurrencies> {
-    let members = archive::members(path).ok()?;
-    let open = |name: &str| {
-        let member = members.iter().find(|member| member.name == name)?;
-        Some(Reader::from_reader(BufReader::new(member.open(path).ok()?)))
+/// Returns the currency of each of a workbook's cell styles, dollars left out; empty if its styles cannot be read, which the reader of its
+/// cells reports.
+pub(super) fn of(path: &Path) -> Vec<Option<String>> {
+    let open = || {
+        let parts = archive::parts(path).ok()?;
+        let part = parts.iter().find(|part| part.name == "styles.xml")?;
+        Some(Reader::from_reader(BufReader::new(part.open(path).ok()?)))
     };
-    let styles = styles(open("styles.xml")?);
-    if styles.iter().all(Option::is_none) {
-        return None;
-    }
-    let mut files: HashMap<String, String> = HashMap::new();
-    each(open("workbook.xml.rels")?, |tag| {
-        if let (Some(id), Some(target)) = (value(tag, "Id"), value(tag, "Target")) {
-            files.insert(id, target.rsplit('/').next().unwrap_or_default().to_owned());
-        }
-    });
-    let mut sheets: Vec<(String, String)> = Vec::new();
-    each(open("workbook.xml")?, |tag| {
-        if tag.local_name().into_inner() == "sheet"
-            && let (Some(name), Some(id)) = (value(tag, "name"), value(tag, "id"))
-        {
-            sheets.push((name, id));
-        }
-    });
-    let mut all = SheetCurrencies::new();
-    for (name, id) in sheets {
-        let Some(reader) = files.get(&id).and_then(|file| open(file)) else { continue };
-        all.insert(name, cells(reader, &styles));
-    }
-    Some(all)
-}
-
-/// Cells of a sheet whose style has a currency.
-fn cells(reader: Reader<impl BufRead>, styles: &[Option<String>]) -> HashMap<(u32, u32), String> {
-    let mut found = HashMap::new();
-    each(reader, |tag| {
-        if tag.local_name().into_inner() != "c" {
-            return;
-        }
-        let style = value(tag, "s").and_then(|style| styles.get(style.parse::<usize>().ok()?)?.clone());
-        if let (Some(currency), Some(at)) = (style, value(tag, "r").and_then(|at| place(&at))) {
-            found.insert(at, currency);
-        }
-    });
-    found
+    open().map(styles).unwrap_or_default()
 }
 
 /// For each cell style, the currency of its number format; `None` for dollars or no currency.
@@ -116,14 +72,6 @@ fn foreign(code: &str) -> Option<String> {
     })
 }
 
-/// Row and column of `B12`, from 0.
-fn place(text: &str) -> Option<(u32, u32)> {
-    let letters = text.bytes().take_while(u8::is_ascii_uppercase).count();
-    let column = text.bytes().take(letters).fold(0_u32, |sum, letter| sum.saturating_mul(26).saturating_add(u32::from(letter - b'A') + 1));
-    let row: u32 = text[letters..].parse().ok()?;
-    Some((row.checked_sub(1)?, column.checked_sub(1)?))
-}
-
 /// Calls `tell` with every start tag and every empty-element tag.
 fn each(mut reader: Reader<impl BufRead>, mut tell: impl FnMut(&BytesStart<'_>)) {
     let mut buffer = Vec::new();
@@ -168,9 +116,5 @@ mod tests {
         ] {
             assert_eq!(foreign(code).as_deref(), expected, "{code}");
         }
-        assert_eq!(
-            (place("A1"), place("B12"), place("AA3"), place("A"), place("12")),
-            (Some((0, 0)), Some((11, 1)), Some((2, 26)), None, None)
-        );
     }
 }

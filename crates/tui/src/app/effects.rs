@@ -11,7 +11,7 @@ use crate::overlay::{
     export::{ExportDialog, ExportRetry},
 };
 use demo;
-use model::format;
+use model::{command_line::quoted, format};
 use query::deck::DeckEvent;
 use store::export::{self, ExportError, writers::ExportFormat};
 use views::{
@@ -258,8 +258,8 @@ pub(crate) fn curl(base: &str, request: &HttpRequest) -> String {
     }
     line.push_str(" -H \"x-api-key: $(tokendeck key)\"");
     if let Some(body) = &request.body {
-        line.push_str(&format!(" -H 'Content-Type: application/json' -d '{}'", body.replace('\'', "'\\''")));
+        line.push_str(&format!(" -H 'Content-Type: application/json' -d {}", quoted(body)));
     }
-    line.push_str(&format!(" '{base}{}'", request.target));
+    line.push_str(&format!(" {}", quoted(&format!("{base}{}", request.target))));
     line
 }

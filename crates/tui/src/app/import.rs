@@ -111,7 +111,8 @@ fn options(said: &str, looking: bool, named: impl Fn(&str) -> Result<Address, St
         None => (said, ""),
     };
     let path = expand(&unquoted(path.trim()));
-    if !path.is_file() {
+    // A table of a database is named behind the file.
+    if !path.is_file() && !path.parent().is_some_and(Path::is_file) {
         return Err(format!("`{}` is not a file", path.display()));
     }
     let mut options = ImportOptions { dry_run: looking, ..ImportOptions::default() };

@@ -3,7 +3,7 @@
 
 use super::prelude::*;
 use import::{FileReport, ImportReport, Preview as Table, Taken};
-use model::address::Address;
+use model::{address::Address, command_line::shell_word};
 use views::words::CANCEL;
 
 /// Maximum number of lines of one text.
@@ -79,7 +79,7 @@ impl ImportDialog {
             Some(words) => {
                 let word = |(at, word): (usize, &String)| match &self.selected {
                     Some((_, address)) if is_token(words, at) => address.to_string(),
-                    _ => quoted(word),
+                    _ => shell_word(word),
                 };
                 format!("import {path} {}", words.iter().enumerate().map(word).collect::<Vec<_>>().join(" "))
             }
@@ -150,15 +150,6 @@ fn is_token(words: &[String], at: usize) -> bool {
     words[at] == "ADDRESS" && at.checked_sub(1).is_some_and(|before| words[before] == "--token")
 }
 
-/// Quotes a word for the command line.
-fn quoted(word: &str) -> String {
-    match (word.contains(char::is_whitespace), word.contains('\'')) {
-        (false, _) => word.to_owned(),
-        (true, false) => format!("'{word}'"),
-        (true, true) => format!("\"{word}\""),
-    }
-}
-
 /// Lays out the parts, wrapped to the width.
 fn wrapped(parts: &[Part], width: usize) -> Vec<Line> {
     let wrap = |part: &Part| match part {
@@ -197,7 +188,7 @@ fn file_parts(file: &FileReport, parts: &mut Vec<Part>) {
     if let Some(reason) = &file.refused {
         parts.push(text_part(Role::Warning, &format!("{} {reason}", file.file)));
         if !file.try_with.is_empty() {
-            let words: Vec<String> = file.try_with.iter().map(|word| quoted(word)).collect();
+            let words: Vec<String> = file.try_with.iter().map(|word| shell_word(word)).collect();
             parts.push(text_part(Role::Accent, &format!("  say: {}", words.join(" "))));
         }
         return;
