@@ -30,6 +30,7 @@ use query::{
         snapshot::AnswerSettings,
     },
 };
+use source::read_whole_text;
 use store::cache::CacheOptions;
 use tui::graphics::Graphics;
 use wire;
@@ -39,6 +40,8 @@ use wire::{Consent, Source, web::WebhookUrl};
 pub const FILE: &str = "config.toml";
 /// A file beside it with exchanges of the user's own.
 pub const EXCHANGES_FILE: &str = "exchanges.toml";
+/// Bytes of one of these files.
+const FILE_BYTES_MAX: u64 = 1 << 20;
 /// Environment variable with the path of the file, used where `--config` is not given.
 pub const VARIABLE: &str = "TOKENDECK_CONFIG";
 /// Default rate limit of a server reachable from other machines, in requests per second and API key: far above the needs of a person
@@ -204,7 +207,7 @@ impl Config {
     }
 
     fn load(file: &Path) -> Result<Self, String> {
-        let text = std::fs::read_to_string(file)
+        let text = read_whole_text(file, FILE_BYTES_MAX)
             .map_err(|error| format!("the configuration `{}` cannot be read: {}", file.display(), plain_reason(&error)))?;
         let exchanges = own_exchanges(&file.with_file_name(EXCHANGES_FILE))?;
         Ok(Self { exchanges, ..Self::parse(Some(file), &text)? })
@@ -272,7 +275,7 @@ impl Alerts {
 
 /// The table of exchanges with the rows of the user's file, if there is one.
 fn own_exchanges(file: &Path) -> Result<Arc<Exchanges>, String> {
-    match std::fs::read_to_string(file) {
+    match read_whole_text(file, FILE_BYTES_MAX) {
         Ok(text) => {
             exchanges::with_own(&text).map_err(|reason| format!("{}: {reason}; its rows are those of docs/security.md", file.display()))
         }

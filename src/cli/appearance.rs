@@ -1,6 +1,6 @@
 //! The appearance of the screen, from the configuration, the theme file and the terminal's capabilities.
 
-use std::{fs::File, io::Read, path::Path, sync::OnceLock, time::Duration};
+use std::{io::Read, path::Path, sync::OnceLock, time::Duration};
 
 use terminal_colorsaurus::{QueryOptions, background_color};
 
@@ -51,7 +51,7 @@ fn look(settings: &Terminal, depth: Depth, light: impl Fn() -> bool, fixed: bool
 fn theme_file(file: &Path) -> Result<Palette, Failure> {
     let shown = file.display();
     let mut text = String::new();
-    let read = File::open(file).and_then(|file| file.take(THEME_BYTES_MAX).read_to_string(&mut text));
+    let read = source::open_regular(file).and_then(|file| file.take(THEME_BYTES_MAX).read_to_string(&mut text));
     read.map_err(|error| Failure::Usage(format!("the theme `{shown}` cannot be read: {}", plain_reason(&error))))?;
     Palette::parse(&text).map_err(|reason| Failure::Usage(format!("the theme `{shown}`: {reason}")))
 }

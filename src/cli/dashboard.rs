@@ -23,6 +23,7 @@ use crate::{
 };
 use api::keys::Keys;
 use query::jobs::Jobs;
+use store::private_files;
 use tui;
 use tui::{
     app::{Setup, wall_clock},
@@ -135,6 +136,7 @@ fn show(program: &Program, look: Appearance, args: &DashboardArgs) -> Outcome {
     let dirs = Dirs::find().ok();
     let api = desk(program, jobs.clone(), &mut warnings);
     let mut memory = (args.memory)(dirs.as_ref());
+    warnings.extend(private_files::take_notices());
     let setup = Setup {
         deck: program.deck.clone(),
         jobs: jobs.clone(),

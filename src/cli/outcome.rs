@@ -8,6 +8,8 @@ use std::{
 use serde::Serialize;
 
 use crate::config::plain_reason;
+use model::untrusted::is_invisible;
+use store::private_files::take_notices;
 
 pub(super) type Outcome = Result<(), Failure>;
 
@@ -36,8 +38,11 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Prints the failure's message, if any; returns the exit code.
+/// Prints what is to be said of the user's files, and the failure's message, if any; returns the exit code.
 pub fn finish(outcome: Outcome) -> ExitCode {
+    for notice in take_notices() {
+        say(&format!("warning: {notice}"));
+    }
     let (message, code) = match outcome {
         Ok(()) | Err(Failure::Unread) => (None, 0),
         Err(Failure::Reported) => (None, 1),
@@ -80,13 +85,14 @@ pub(super) fn print_line(text: &str) -> Outcome {
     print(printable(text) + "\n")
 }
 
-/// Replaces control characters and those that change the writing direction, so that a text cannot steer the terminal.
+/// Replaces control characters and those that are not seen or change the writing direction, so that a text cannot steer the terminal, nor
+/// look like another.
 pub(super) fn printable(text: &str) -> String {
     text.chars().map(|c| if steers_a_terminal(c) { '\u{fffd}' } else { c }).collect()
 }
 
 fn steers_a_terminal(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    c.is_control() || is_invisible(c) || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
 #[cfg(test)]
@@ -95,8 +101,13 @@ mod tests {
 
     #[test]
     fn what_steers_a_terminal_is_made_visible() {
-        for (text, shown) in [("a\x1b[2Jb", "a\u{fffd}[2Jb"), ("a\nb\u{9b}", "a\u{fffd}b\u{fffd}"), ("\u{202e}é漢😀", "\u{fffd}é漢😀")]
-        {
+        for (text, shown) in [
+            ("a\x1b[2Jb", "a\u{fffd}[2Jb"),
+            ("a\nb\u{9b}", "a\u{fffd}b\u{fffd}"),
+            ("\u{202e}é漢😀", "\u{fffd}é漢😀"),
+            ("U\u{200b}NI\u{ad}\u{feff}\u{2066}\u{2028}", "U\u{fffd}NI\u{fffd}\u{fffd}\u{fffd}\u{fffd}"),
+            ("عربي e\u{301}❤\u{fe0f}", "عربي e\u{301}❤\u{fe0f}"),
+        ] {
             assert_eq!(printable(text), shown);
         }
     }

@@ -24,7 +24,7 @@ use query::{
     jobs::{JobOptions, Jobs, OfflineJobs},
 };
 use source::manifest;
-use store::{cache::CacheOptions, load::origins_to_agree};
+use store::{cache::CacheOptions, load::origins_to_agree, private_files};
 use wire::{Ledger, MemoryLedger, Wire};
 
 pub(super) struct Program {
@@ -52,6 +52,9 @@ impl Program {
         let mut config = configuration(location.config.as_deref())?;
         location.apply_overrides(&mut config);
         let state = Dirs::find().ok().map(|dirs| dirs.state);
+        if let Some(state) = &state {
+            private_files::clean(state);
+        }
         let watchlist = state.map(|state| Arc::new(move || watchlist::addresses(&state)) as Arc<dyn Fn() -> Vec<Address> + Send + Sync>);
         let mut options = DeckOptions { cache: cache(&config), wire: Some(wire(&config)), as_of: location.as_of, ..config.deck_options() };
         options.feed.watchlist = watchlist;

@@ -9,7 +9,7 @@ use model::{
     address::Address,
     annotations::{Annotation, Annotations, TokenAnnotations, apply},
 };
-use store::private_files::{exclusively, read_text, write_atomic};
+use store::private_files::{exclusively, read_whole_text, write_atomic};
 
 const FILE: &str = "annotations.json";
 const FILE_BYTES_MAX: u64 = 8 << 20;
@@ -52,7 +52,7 @@ impl AnnotationFile {
 
 fn read(path: &Path) -> Result<Annotations, String> {
     let refused = |why: String| format!("cannot read the levels and notes `{}`: {why}: repair it or move it away", path.display());
-    let text = match read_text(path, FILE_BYTES_MAX) {
+    let text = match read_whole_text(path, FILE_BYTES_MAX) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Annotations::new()),
         Err(error) => return Err(refused(error.to_string())),

@@ -8,23 +8,37 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use store::private_files::{exclusively, read_text, write_atomic};
+use store::private_files::{KeptState, exclusively, read_state, write_atomic};
 use wire::Ledger;
 
 const FILE: &str = "remote.json";
 const FILE_BYTES_MAX: u64 = 4 << 20;
 /// Maximum number of consents, more than a person gives; the oldest are dropped first.
 const AGREED_MAX: usize = 10_000;
+/// Days kept beside the last one.
+const DAYS_MAX: usize = 31;
 
 /// Content of the file.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Notes {
     agreed: Vec<Agreement>,
+    #[serde(flatten)]
+    last: SpentOnDay,
+    /// The days before it, and after it by a clock that was set back: no day gets its budget twice.
+    days: Vec<SpentOnDay>,
+}
+
+/// What was fetched on a day.
+#[derive(Debug, Default, Clone, Serialize, Deserialize)]
+#[serde(default)]
+struct SpentOnDay {
     /// Days since 1970, UTC, and the bytes and requests to each provider of that day.
     day: u64,
     bytes: u64,
     requests: BTreeMap<String, u64>,
+    /// How much it was is not known, as the file was damaged: the budget counts as used.
+    unknown: bool,
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,9 +48,21 @@ struct Agreement {
 }
 
 impl Notes {
-    /// With what was fetched on that day.
-    fn of(self, day: u64) -> Self {
-        if self.day == day { self } else { Self { day, bytes: 0, requests: BTreeMap::new(), ..self } }
+    /// Notes of a day on which nothing is known to be left of the budget.
+    fn unknown(day: u64) -> Self {
+        Self { last: SpentOnDay { day, unknown: true, ..SpentOnDay::default() }, ..Self::default() }
+    }
+
+    /// With what was fetched on that day as the last.
+    fn of(mut self, day: u64) -> Self {
+        if self.last.day != day {
+            let known = self.days.iter().position(|known| known.day == day).map(|at| self.days.remove(at));
+            let before = std::mem::replace(&mut self.last, known.unwrap_or(SpentOnDay { day, ..SpentOnDay::default() }));
+            self.days.push(before);
+            let over = self.days.len().saturating_sub(DAYS_MAX);
+            self.days.drain(..over);
+        }
+        self
     }
 }
 
@@ -51,17 +77,45 @@ impl Remote {
         Self { folder: state_dir.to_owned() }
     }
 
+    /// An unreadable file contains no consent, so that the user is asked again, and no day's budget.
     fn read(&self) -> Notes {
-        // An unreadable file contains no consent: the user is asked again.
-        read_text(&self.folder.join(FILE), FILE_BYTES_MAX).ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+        self.kept().unwrap_or_else(|reason| {
+            tracing::warn!("{reason}");
+            Notes::unknown(today())
+        })
+    }
+
+    fn kept(&self) -> Result<Notes, String> {
+        let path = self.folder.join(FILE);
+        let parsed = |text: &str| {
+            serde_json::from_str(text).map_err(|error| {
+                let path = path.display();
+                format!(
+                    "{error}; what was fetched today counts as the whole budget until midnight UTC, or until you delete the new `{path}`"
+                )
+            })
+        };
+        Ok(match read_state(&path, FILE_BYTES_MAX, parsed)? {
+            KeptState::Read(notes) => notes,
+            KeptState::Missing => Notes::default(),
+            KeptState::SetAside(_) => {
+                let notes = Notes::unknown(today());
+                self.write(&notes)?;
+                notes
+            }
+        })
+    }
+
+    fn write(&self, notes: &Notes) -> Result<(), String> {
+        let text = serde_json::to_vec_pretty(notes).map_err(|error| error.to_string())?;
+        write_atomic(&self.folder.join(FILE), &text)
     }
 
     fn change(&self, change: impl FnOnce(&mut Notes)) -> Result<(), String> {
         exclusively(&self.folder, || {
-            let mut notes = self.read();
+            let mut notes = self.kept()?;
             change(&mut notes);
-            let text = serde_json::to_vec_pretty(&notes).map_err(|error| error.to_string())?;
-            write_atomic(&self.folder.join(FILE), &text)
+            self.write(&notes)
         })
     }
 }
@@ -87,19 +141,23 @@ impl Ledger for Remote {
     }
 
     fn spent(&self) -> u64 {
-        self.read().of(today()).bytes
+        let today = self.read().of(today()).last;
+        if today.unknown { u64::MAX } else { today.bytes }
     }
 
     fn requests(&self, provider: &str) -> u64 {
-        self.read().of(today()).requests.get(provider).copied().unwrap_or_default()
+        let today = self.read().of(today()).last;
+        if today.unknown { u64::MAX } else { today.requests.get(provider).copied().unwrap_or_default() }
     }
 
     fn spend(&self, bytes: u64, requests: &BTreeMap<String, u64>) -> bool {
         let noted = self.change(|notes| {
-            let today = std::mem::take(notes).of(today());
-            *notes = Notes { bytes: today.bytes.saturating_add(bytes), ..today };
+            *notes = std::mem::take(notes).of(today());
+            let today = &mut notes.last;
+            today.bytes = today.bytes.saturating_add(bytes);
             for (provider, count) in requests {
-                *notes.requests.entry(provider.clone()).or_default() += count;
+                let counted = today.requests.entry(provider.clone()).or_default();
+                *counted = counted.saturating_add(*count);
             }
         });
         if let Err(reason) = &noted {
@@ -127,7 +185,37 @@ mod tests {
         assert_eq!((first.requests("kraken"), first.requests("binance")), (3, 0));
         assert!(second.agreed(here, "s3://b") && !second.agreed(here, "s3://c"));
         assert_eq!((second.spent(), second.read().agreed.len()), (12, 1));
-        first.change(|notes| notes.day -= 1).expect("kept");
+        first.change(|notes| notes.last.day -= 1).expect("kept");
         assert_eq!((second.spent(), second.requests("kraken")), (0, 0));
+        // As after a clock that was a day ahead and was set back: the day before is remembered.
+        first.spend(3, &requests(1));
+        first.change(|notes| *notes = std::mem::take(notes).of(today() - 1)).expect("kept");
+        assert_eq!((first.read().last.bytes, second.spent(), second.requests("kraken")), (12, 3, 1));
+    }
+
+    #[test]
+    fn a_damaged_file_gives_no_budget_anew_and_is_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (remote, path) = (Remote::new(folder.path()), folder.path().join(FILE));
+        remote.agree(Path::new("/here"), "s3://b").expect("kept");
+        remote.spend(5, &BTreeMap::new());
+        let whole = std::fs::read_to_string(&path).expect("the file");
+        std::fs::write(&path, format!("\u{feff}{whole}")).expect("written");
+        assert_eq!((remote.spent(), remote.agreed(Path::new("/here"), "s3://b")), (5, true), "a mark is no damage");
+        // As an earlier version wrote it.
+        std::fs::write(&path, format!(r#"{{"agreed":[],"day":{},"bytes":7,"requests":{{"k":1}}}}"#, today())).expect("written");
+        assert_eq!((remote.spent(), remote.requests("k")), (7, 1));
+        let cut = &whole[..whole.len() - 1];
+        std::fs::write(&path, cut).expect("written");
+        assert_eq!((remote.spent(), remote.requests("k"), remote.agreed(Path::new("/here"), "s3://b")), (u64::MAX, u64::MAX, false));
+        assert_eq!(Remote::new(folder.path()).spent(), u64::MAX, "nor is it given to the next program");
+        assert!(remote.spend(1, &BTreeMap::new()) && remote.spent() == u64::MAX);
+        let aside = std::fs::read_dir(folder.path())
+            .expect("the folder")
+            .flatten()
+            .find(|file| file.file_name().to_string_lossy().contains("remote.json.damaged-"));
+        assert_eq!(std::fs::read_to_string(aside.expect("kept aside").path()).expect("text"), cut);
+        remote.change(|notes| notes.last.day -= 1).expect("kept");
+        assert_eq!(remote.spent(), 0, "another day");
     }
 }

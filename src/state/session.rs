@@ -4,21 +4,31 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use store::private_files::{exclusively, read_text, write_atomic};
+use store::private_files::{KeptState, exclusively, read_state, write_atomic};
 
 const FILE: &str = "session.json";
 const FILE_BYTES_MAX: u64 = 4 << 20;
 
-/// Loads the session from `state_dir`; empty where there is none, or it is unreadable.
+/// Loads the session from `state_dir`; empty where there is none. A damaged one is set aside.
 pub fn open(state_dir: &Path) -> Map<String, Value> {
-    let text = read_text(&state_dir.join(FILE), FILE_BYTES_MAX).unwrap_or_default();
-    serde_json::from_str(&text).unwrap_or_default()
+    read(state_dir).unwrap_or_else(|reason| {
+        tracing::warn!("{reason}");
+        Map::new()
+    })
+}
+
+fn read(state_dir: &Path) -> Result<Map<String, Value>, String> {
+    let parsed = |text: &str| serde_json::from_str(text).map_err(|error| error.to_string());
+    Ok(match read_state(&state_dir.join(FILE), FILE_BYTES_MAX, parsed)? {
+        KeptState::Read(session) => session,
+        KeptState::Missing | KeptState::SetAside(_) => Map::new(),
+    })
 }
 
 /// Saves what changed from `before` to `session`. Members that another program changed meanwhile, or that a newer version wrote, stay.
 pub fn update(before: &Map<String, Value>, session: &Map<String, Value>, state_dir: &Path) -> Result<(), String> {
     exclusively(state_dir, || {
-        let mut kept = open(state_dir);
+        let mut kept = read(state_dir)?;
         merge(before, session, &mut kept);
         let text = serde_json::to_vec_pretty(&kept).map_err(|error| format!("cannot keep the session: {error}"))?;
         if text.len() as u64 > FILE_BYTES_MAX {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use model::address::Address;
-use store::private_files::{exclusively, read_text, write_atomic};
+use store::private_files::{KeptState, exclusively, read_state, write_atomic};
 
 const FILE: &str = "watchlist";
 const FILE_BYTES_MAX: u64 = 4 << 20;
@@ -19,13 +19,13 @@ pub struct Watchlist {
 }
 
 impl Watchlist {
-    /// Loads the watchlist from `state_dir`; empty where there is none, or it is unreadable.
+    /// Loads the watchlist from `state_dir`; empty where there is none. One that is no text is set aside.
     pub fn open(state_dir: &Path) -> Self {
-        let tokens = read(&state_dir.join(FILE)).unwrap_or_else(|reason| {
+        let text = read(&state_dir.join(FILE)).unwrap_or_else(|reason| {
             tracing::warn!("{reason}");
-            BTreeSet::new()
+            String::new()
         });
-        Self { folder: state_dir.to_owned(), tokens }
+        Self { folder: state_dir.to_owned(), tokens: tokens(&text) }
     }
 
     /// Starred tokens, ordered by address.
@@ -37,19 +37,23 @@ impl Watchlist {
     /// case the change holds for this run.
     pub fn toggle(&mut self, token: Address) -> Result<bool, String> {
         let starred = !self.tokens.contains(&token);
-        let change = |tokens: &mut BTreeSet<Address>| if starred { tokens.insert(token) } else { tokens.remove(&token) };
         if starred && self.tokens.len() >= TOKENS_MAX {
             return Err(format!("the watchlist holds {TOKENS_MAX} tokens already: take one off first"));
         }
-        change(&mut self.tokens);
+        if starred {
+            self.tokens.insert(token)
+        } else {
+            self.tokens.remove(&token)
+        };
         let kept = exclusively(&self.folder, || {
             let path = self.folder.join(FILE);
-            // Stars set by another program are kept: the change is applied to the current content of the file.
-            let mut tokens = read(&path)?;
-            change(&mut tokens);
-            let text = tokens.iter().fold(String::new(), |text, token| text + &token.to_string() + "\n");
+            // Stars set by another program are kept, as are lines that are no address: only the lines of this token change.
+            let mut text: String = read(&path)?.lines().filter(|line| address(line) != Some(token)).flat_map(|line| [line, "\n"]).collect();
+            if starred {
+                text += &format!("{token}\n");
+            }
             write_atomic(&path, text.as_bytes())?;
-            Ok(tokens)
+            Ok(tokens(&text))
         })?;
         self.tokens = kept;
         Ok(starred)
@@ -61,11 +65,18 @@ pub fn addresses(state_dir: &Path) -> Vec<Address> {
     Watchlist::open(state_dir).tokens().copied().collect()
 }
 
-/// Reads the addresses of the file; other lines are skipped.
-fn read(path: &Path) -> Result<BTreeSet<Address>, String> {
-    match read_text(path, FILE_BYTES_MAX) {
-        Ok(text) => Ok(text.lines().filter_map(|line| Address::parse(line.trim())).take(TOKENS_MAX).collect()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(BTreeSet::new()),
-        Err(error) => Err(format!("cannot read the watchlist `{}`: {error}: repair it or move it away", path.display())),
-    }
+fn read(path: &Path) -> Result<String, String> {
+    Ok(match read_state(path, FILE_BYTES_MAX, |text| Ok(text.to_owned()))? {
+        KeptState::Read(text) => text,
+        KeptState::Missing | KeptState::SetAside(_) => String::new(),
+    })
+}
+
+fn address(line: &str) -> Option<Address> {
+    Address::parse(line.trim())
+}
+
+/// The addresses of the file; other lines are skipped.
+fn tokens(text: &str) -> BTreeSet<Address> {
+    text.lines().filter_map(address).take(TOKENS_MAX).collect()
 }

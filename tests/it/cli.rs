@@ -416,3 +416,40 @@ fn a_node_that_the_configuration_does_not_name_is_said_to_be_missing() {
     assert_eq!((code, out.as_str()), (1, ""), "{err}");
     assert!(err.contains("source_unavailable") && err.contains("[sources.mainet]"), "{err}");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_the_place_of_a_file_is_refused_and_not_waited_for() {
+    let tokens = "token_address,symbol,name,chain,price\n0x00000000000000000000000000000000000000a1,A,A,eth,1\n";
+    for (pipe, args) in [
+        ("data/candles.csv", &["check", "data"][..]),
+        ("data/tokens.csv", &["check", "data"]),
+        ("data/formats.toml", &["import", "rows.csv", "--into", "data"]),
+        ("c.toml", &["--config", "c.toml"]),
+        ("exchanges.toml", &["check", "data"]),
+    ] {
+        let desk = Desk::new();
+        for (name, text) in [("data/tokens.csv", tokens), ("rows.csv", tokens), ("config.toml", "")] {
+            desk.write(name, text);
+        }
+        fs::remove_file(desk.path().join(pipe)).ok();
+        assert!(Command::new("mkfifo").arg(desk.path().join(pipe)).status().unwrap().success());
+        let (_, out, errors) = desk.run(args);
+        let named = pipe.rsplit('/').next().unwrap();
+        assert!([out, errors].iter().any(|text| text.contains("not a regular file") && text.contains(named)), "{pipe}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_larger_than_may_be_written_is_said_and_what_a_kill_left_is_removed() {
+    let desk = Desk::new();
+    let line = format!("ulimit -f 8; exec {} demo data", env!("CARGO_BIN_EXE_tokendeck"));
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &line]).current_dir(desk.path()).env_clear().env("HOME", desk.path()).stdin(Stdio::null());
+    let (code, _, errors) = told(&shell.output().unwrap());
+    assert!(code == 1 && errors.to_lowercase().contains("file too large"), "{code}: {errors}");
+    desk.write(".local/state/tokendeck/.tokendeck-x.tmp", "td_key");
+    desk.run(&["get", "/healthz", "--data", DEMO]);
+    assert!(!desk.path().join(".local/state/tokendeck/.tokendeck-x.tmp").exists());
+}

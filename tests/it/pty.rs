@@ -220,6 +220,39 @@ fn every_way_to_leave_has_its_exit_code_and_gives_the_terminal_back() {
 }
 
 #[test]
+fn input_without_its_end_does_not_swallow_ctrl_c_and_whole_input_leaves_it_a_key() {
+    for begun in ["\x1b[200~pasted", "\x1b[1;2;3"] {
+        let home = Home::new();
+        let mut terminal = home.open();
+        // A whole paste, and an overlay that Ctrl-C closes.
+        terminal.keys("/\x1b[200~cap>1m\x1b[201~");
+        terminal.see("cap>1m");
+        terminal.keys("\r?");
+        terminal.see("keys · ");
+        terminal.keys("\x03");
+        terminal.see_no("keys · ");
+        terminal.keys(begun);
+        std::thread::sleep(Duration::from_millis(500));
+        terminal.keys("\x03");
+        assert_eq!(terminal.exit(), 0, "{begun:?}");
+        terminal.restored();
+    }
+}
+
+#[test]
+fn a_terminal_larger_than_any_is_drawn_in_part() {
+    let home = Home::new();
+    let mut terminal = home.open();
+    terminal.claim(30_000, 30_000);
+    terminal.settle();
+    terminal.claim(SIZE.0, SIZE.1);
+    terminal.keys("?");
+    terminal.see("keys · ");
+    terminal.keys("\x03q");
+    assert_eq!(terminal.exit(), 0);
+}
+
+#[test]
 fn a_window_that_is_closed_ends_the_program_and_keeps_the_session() {
     let home = Home::new();
     let mut terminal = home.open();

@@ -201,11 +201,29 @@ fn stars_are_kept_and_those_of_two_programs_add_up() {
     let kept = Watchlist::open(state.path());
     assert_eq!(kept.tokens().collect::<Vec<_>>(), [&tokens[0], &tokens[2]]);
     fs::write(state.path().join("watchlist"), format!("rubbish\n\u{0}\n  {}\n0x12\n", tokens[3])).expect("a file");
-    assert_eq!(Watchlist::open(state.path()).tokens().collect::<Vec<_>>(), [&tokens[3]]);
+    let mut mixed = Watchlist::open(state.path());
+    assert_eq!(mixed.tokens().collect::<Vec<_>>(), [&tokens[3]]);
+    assert_eq!((mixed.toggle(tokens[0]), mixed.toggle(tokens[3])), (Ok(true), Ok(false)));
+    let text = fs::read_to_string(state.path().join("watchlist")).expect("the file");
+    assert_eq!(text, format!("rubbish\n\u{0}\n0x12\n{}\n", tokens[0]), "lines that are no address stay");
+    fs::write(state.path().join("watchlist"), format!("\u{feff}{}\n", tokens[1])).expect("a file");
+    assert_eq!(Watchlist::open(state.path()).tokens().collect::<Vec<_>>(), [&tokens[1]], "a mark is no letter of the address");
+    fs::write(state.path().join("watchlist"), [0x80, 0xff, b'\n']).expect("a file");
+    assert_eq!(Watchlist::open(state.path()).toggle(tokens[0]), Ok(true));
+    assert_eq!(set_aside(state.path(), "watchlist"), [vec![0x80, 0xff, b'\n']]);
 
     let mut nowhere = Watchlist::open(&state.path().join("watchlist/below"));
     assert!(nowhere.toggle(tokens[0]).is_err());
     assert_eq!(nowhere.tokens().collect::<Vec<_>>(), [&tokens[0]], "the star stands for this run");
+}
+
+/// What was kept of damaged files of that name.
+fn set_aside(state: &Path, name: &str) -> Vec<Vec<u8>> {
+    let files = fs::read_dir(state).expect("a folder").flatten();
+    let mut files: Vec<_> =
+        files.map(|file| file.path()).filter(|path| path.to_string_lossy().contains(&format!("{name}.damaged-"))).collect();
+    files.sort();
+    files.iter().map(|path| fs::read(path).expect("a file")).collect()
 }
 
 #[test]
@@ -217,12 +235,18 @@ fn a_session_comes_back_and_rubbish_is_no_session() {
     assert_eq!(session::open(state.path()), kept);
 
     let file = state.path().join("session.json");
-    for text in ["", "{", "null", "[]", "7", "\u{0}\u{1}", &"[".repeat(100_000), &" ".repeat(5 << 20)] {
-        fs::write(&file, text).expect("a file");
+    fs::write(&file, format!("\u{feff}{}", fs::read_to_string(&file).expect("the file"))).expect("a file");
+    assert_eq!(session::open(state.path()), kept, "a mark is no damage");
+    let damaged = ["{", "null", "[]", "7", "\u{0}\u{1}", &"[".repeat(100_000), &" ".repeat(5 << 20)].map(|text| text.as_bytes().to_vec());
+    for bytes in damaged.iter().cloned().chain([vec![0xff, 0xfe, 0x00], Vec::new()]) {
+        fs::write(&file, bytes).expect("a file");
         assert!(session::open(state.path()).is_empty());
+        session::update(&Map::new(), &kept, state.path()).expect("kept");
+        assert_eq!(session::open(state.path()), kept);
     }
-    fs::write(&file, [0xff, 0xfe, 0x00]).expect("a file");
-    assert!(session::open(state.path()).is_empty());
+    let aside = set_aside(state.path(), "session.json");
+    assert_eq!(aside.len(), damaged.len() + 1, "each is kept, and of an empty file there is nothing");
+    assert!(damaged.iter().all(|bytes| aside.contains(bytes)));
     kept.insert("huge".to_owned(), json!("x".repeat(5 << 20)));
     assert!(session::update(&Map::new(), &kept, state.path()).is_err_and(|reason| reason.contains("saved plans")));
 }

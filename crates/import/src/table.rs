@@ -160,7 +160,7 @@ fn fits(schema: &TableSchema, said: &TableManifest) -> Result<(), String> {
 
 /// Whether the file was written by an import.
 fn is_ours(path: &Path) -> bool {
-    let Ok(file) = File::open(path) else { return false };
+    let Ok(file) = source::open_regular(path) else { return false };
     let marked = guarded("Parquet", || {
         let mut reader = ParquetReader::new(file);
         let metadata = reader.get_metadata()?;

@@ -15,6 +15,11 @@ pub fn is_invisible(letter: char) -> bool {
     matches!(letter, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
+/// The text as it may leave the program: without the signs that are not seen, and with a blank for each control character.
+pub fn visible(text: &str) -> String {
+    text.chars().filter(|letter| !is_invisible(*letter)).map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+}
+
 static DECODERS: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
@@ -83,6 +88,12 @@ fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_leaves_is_seen_as_it_is() {
+        assert_eq!(visible("\u{202e}N\u{200b}IU\u{2066}\n\u{1b}[2J"), "NIU  [2J");
+        assert_eq!(visible("Ünï عربي 漢😀❤\u{fe0f}"), "Ünï عربي 漢😀❤\u{fe0f}");
+    }
 
     #[test]
     fn a_panic_becomes_a_reason_and_the_marker_is_cleared() {

@@ -135,6 +135,15 @@ fn strip_end<'a>(name: &'a str, end: &str) -> Option<&'a str> {
     name.is_char_boundary(at).then(|| name.split_at(at)).filter(|(_, tail)| tail.eq_ignore_ascii_case(end)).map(|(head, _)| head)
 }
 
+/// Opens a file to read it. A pipe or a device, which could keep the program waiting forever, is refused as invalid input.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    if std::fs::metadata(path)?.is_file() {
+        File::open(path)
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"))
+    }
+}
+
 /// Like `open_as`, for a file with a header.
 pub fn open(path: &Path, wanted: ColumnFilter) -> Result<Box<dyn RowSource>, String> {
     open_as(path, &Layout::default(), wanted)
@@ -142,13 +151,11 @@ pub fn open(path: &Path, wanted: ColumnFilter) -> Result<Box<dyn RowSource>, Str
 
 /// Opens a file by its magic bytes where it has some, else by its name.
 pub fn open_as(path: &Path, layout: &Layout, wanted: ColumnFilter) -> Result<Box<dyn RowSource>, String> {
-    let meta = std::fs::metadata(path).map_err(|error| format!("cannot be read: {error}"))?;
-    if !meta.is_file() {
-        // A pipe or a device could keep the program waiting forever.
-        return Err("is not a regular file".to_owned());
-    }
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let file = File::open(path).map_err(|error| format!("cannot be read: {error}"))?;
+    let file = open_regular(path).map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidInput => "is not a regular file".to_owned(),
+        _ => format!("cannot be read: {error}"),
+    })?;
     open_bytes(Arc::new(file), &name, layout, wanted)
 }
 
@@ -230,7 +237,7 @@ fn after(
 /// text, is compressed, or has no whole line.
 pub fn lines_of(path: &Path, bytes: u64) -> Option<u64> {
     let named = format_of(path.file_name()?.to_str()?).map(|(_, format)| format);
-    let file = File::open(path).ok().filter(|_| named.is_some_and(SourceFormat::is_of_lines))?;
+    let file = open_regular(path).ok().filter(|_| named.is_some_and(SourceFormat::is_of_lines))?;
     let mut head = [0; 4];
     FileAt::read_exact_at(&file, &mut head, 0).ok()?;
     if text::is_packed(&head) { None } else { whole_lines(&file, bytes).ok().filter(|lines| *lines > 0) }
@@ -338,14 +345,28 @@ pub fn first_text(reader: impl Read + Send + 'static, head: &[u8], least: usize)
     Ok(input.data().to_vec())
 }
 
-/// Reads a text file of up to `limit` bytes; bytes that are not UTF-8 are replaced.
+/// Reads a text file of up to `limit` bytes, as its byte order mark says, else as UTF-8; bytes that are no text are replaced.
 pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
+    read_decoded(path, limit).map(|(text, _)| text)
+}
+
+/// Like `read_text`, for a text that is written again: bytes that are no text are an error.
+pub fn read_whole_text(path: &Path, limit: u64) -> io::Result<String> {
+    match read_decoded(path, limit)? {
+        (text, false) => Ok(text),
+        (_, true) => Err(io::Error::new(io::ErrorKind::InvalidData, "it is no text in UTF-8")),
+    }
+}
+
+/// The text of the file, and whether bytes in it were replaced.
+fn read_decoded(path: &Path, limit: u64) -> io::Result<(String, bool)> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(limit + 1).read_to_end(&mut bytes)?;
+    open_regular(path)?.take(limit + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {
         return Err(io::Error::new(io::ErrorKind::InvalidData, format!("it has more than {limit} bytes")));
     }
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    let (text, _, is_damaged) = encoding_rs::UTF_8.decode(&bytes);
+    Ok((text.into_owned(), is_damaged))
 }
 
 /// Decodes text to UTF-8 if it is likely Windows-1252; else returns `None`.
@@ -356,6 +377,27 @@ pub fn of_windows_1252(text: &[u8]) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_is_read_with_its_mark_and_whole_or_not() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("t");
+        for (bytes, text, is_whole) in [
+            (&b"\xef\xbb\xbfa\xc3\xa9"[..], "a\u{e9}", true),
+            (b"a\xc3\xa9", "a\u{e9}", true),
+            (b"\xff\xfea\0b\0", "ab", true),
+            (b"a\xe9", "a\u{fffd}", false),
+            (b"\xff\xfea", "\u{fffd}", false),
+        ] {
+            std::fs::write(&path, bytes).expect("written");
+            assert_eq!(read_text(&path, 10).expect("a text"), text, "{bytes:?}");
+            assert_eq!(read_whole_text(&path, 10).is_ok(), is_whole, "{bytes:?}");
+        }
+        std::fs::write(&path, "x".repeat(11)).expect("written");
+        assert!(read_text(&path, 10).is_err() && read_text(&path, 11).is_ok());
+        assert_eq!(read_text(folder.path(), 10).map_err(|error| error.kind()), Err(io::ErrorKind::InvalidInput));
+        assert_eq!(open_regular(&folder.path().join("none")).map(drop).map_err(|error| error.kind()), Err(io::ErrorKind::NotFound));
+    }
 
     #[test]
     fn a_file_name_tells_its_format() {

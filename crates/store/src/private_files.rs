@@ -1,13 +1,106 @@
-//! Files that only the user may read: atomic writes, so that a crash leaves the old or the new content, never half, and locks across
-//! programs. What is in them belongs to their owners.
+//! Files that only the user may read: atomic writes, so that a crash leaves the old or the new content, never half, locks across programs,
+//! and what becomes of a file that is damaged. What is in them belongs to their owners.
 
-pub use source::read_text;
+pub use source::{read_text, read_whole_text};
 
 use std::{
-    fs::{File, OpenOptions, TryLockError},
+    fs::{self, File, OpenOptions, TryLockError},
     io::{self, Write},
-    path::Path,
+    path::{Path, PathBuf},
+    sync::{Mutex, Once},
 };
+
+use model::locks::Locked as _;
+
+use crate::wall_clock::now;
+
+/// Name of a file that is being written, before it takes its place.
+const UNFINISHED: (&str, &str) = (".tokendeck-", ".tmp");
+
+/// What became of damaged files, where no log was told.
+static NOTICES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// The notices since the last call, for the user.
+pub fn take_notices() -> Vec<String> {
+    std::mem::take(&mut *NOTICES.locked())
+}
+
+fn notify(notice: String) {
+    if tracing::dispatcher::has_been_set() {
+        tracing::warn!("{notice}");
+    } else {
+        NOTICES.locked().push(notice);
+    }
+}
+
+/// What was read of a file of the user's state.
+#[derive(Debug, PartialEq)]
+pub enum KeptState<T> {
+    Missing,
+    Read(T),
+    /// It could not be read, and was renamed to this path, so that nothing writes over it.
+    SetAside(PathBuf),
+}
+
+/// Reads a file of the user's state. One that `parse` does not understand is set aside; the error says why it could not be.
+pub fn read_state<T>(path: &Path, limit: u64, parse: impl FnOnce(&str) -> Result<T, String>) -> Result<KeptState<T>, String> {
+    let reason = match read_whole_text(path, limit) {
+        // Of an empty file, nothing can be lost.
+        Ok(text) if text.trim().is_empty() => return Ok(KeptState::Missing),
+        Ok(text) => match parse(&text) {
+            Ok(read) => return Ok(KeptState::Read(read)),
+            Err(reason) => reason,
+        },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(KeptState::Missing),
+        Err(error) => error.to_string(),
+    };
+    let aside = free_name(path);
+    fs::rename(path, &aside)
+        .map_err(|error| format!("cannot read `{}` ({reason}) and cannot rename it: {error}: move it away", path.display()))?;
+    notify(format!("`{}` could not be read ({reason}): it is kept as `{}`, and a new one is begun", path.display(), aside.display()));
+    Ok(KeptState::SetAside(aside))
+}
+
+/// Copies a file aside that is about to be written with a part of its content replaced.
+pub fn copy_aside(path: &Path) -> Result<(), String> {
+    let aside = free_name(path);
+    let copy = || {
+        let mut options = OpenOptions::new();
+        let mut copy = system::private(options.write(true).create_new(true)).open(&aside)?;
+        io::copy(&mut source::open_regular(path)?, &mut copy)
+    };
+    copy().map_err(|error| format!("cannot keep a copy of `{}`, which is damaged: {error}: move it away", path.display()))?;
+    notify(format!("`{}` is damaged in parts: a copy of it is kept as `{}`", path.display(), aside.display()));
+    Ok(())
+}
+
+/// A name beside the file that no file has.
+fn free_name(path: &Path) -> PathBuf {
+    let stamp = now().0;
+    let named = |number: i64| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".damaged-{}", stamp.saturating_add(number)));
+        PathBuf::from(name)
+    };
+    (0..1_000).map(named).find(|name| fs::symlink_metadata(name).is_err()).unwrap_or_else(|| named(1_000))
+}
+
+/// Removes what writes that were killed left in the folder. Nothing is being written there, as its lock is held.
+fn remove_unfinished(folder: &Path) {
+    let is_unfinished = |name: &str| name.starts_with(UNFINISHED.0) && name.ends_with(UNFINISHED.1);
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_name().to_str().is_some_and(is_unfinished) {
+            fs::remove_file(entry.path()).ok();
+        }
+    }
+}
+
+/// Removes at the start what killed programs left in the folder of the user's state, which may be keys.
+pub fn clean(folder: &Path) {
+    if folder.is_dir() {
+        exclusively(folder, || Ok(())).ok();
+    }
+}
 
 /// Creates the directory and its parents, with user-only permissions.
 pub fn create_dir(path: &Path) -> Result<(), String> {
@@ -23,7 +116,7 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), String> {
     let folder = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     create_dir(folder)?;
     let write = || {
-        let mut beside = tempfile::Builder::new().prefix(".tokendeck-").suffix(".tmp").tempfile_in(folder)?;
+        let mut beside = tempfile::Builder::new().prefix(UNFINISHED.0).suffix(UNFINISHED.1).tempfile_in(folder)?;
         beside.write_all(bytes)?;
         beside.as_file().sync_all()?;
         beside.persist(&target)?;
@@ -59,10 +152,29 @@ pub fn open_private(path: &Path) -> io::Result<File> {
 pub fn try_exclusive(path: &Path) -> Result<Option<File>, String> {
     create_dir(path.parent().unwrap_or(Path::new(".")))?;
     let file = open_private(path).map_err(|error| format!("`{}` cannot be written: {error}: make its folder writable", path.display()))?;
-    match file.try_lock() {
-        Err(TryLockError::WouldBlock) => Ok(None),
-        Ok(()) | Err(TryLockError::Error(_)) => Ok(Some(file)),
+    Ok(is_ours(file.try_lock(), path).then_some(file))
+}
+
+/// Whether the lock was got. Where the file system has no locks (NFS without its lock service, for one), everybody gets it: a single
+/// program is more likely there than several.
+pub fn is_ours(tried: Result<(), TryLockError>, path: &Path) -> bool {
+    match tried {
+        Ok(()) => true,
+        Err(TryLockError::WouldBlock) => false,
+        Err(TryLockError::Error(error)) => {
+            say_unlocked(path, &error);
+            true
+        }
     }
+}
+
+/// Says once that there are no locks.
+fn say_unlocked(path: &Path, error: &io::Error) {
+    static SAID: Once = Once::new();
+    SAID.call_once(|| {
+        let path = path.display();
+        notify(format!("`{path}` cannot be locked ({error}): this program goes on as if it were the only one; do not run a second one"));
+    });
 }
 
 /// Runs `change` under a file lock, so that read, change and write are one step across programs.
@@ -71,7 +183,50 @@ pub fn exclusively<T>(folder: &Path, change: impl FnOnce() -> Result<T, String>)
     let path = folder.join("state.lock");
     let file = open_private(&path).map_err(|error| format!("cannot write `{}`: {error}: make its folder writable", path.display()))?;
     match file.lock() {
-        Err(error) if error.kind() != io::ErrorKind::Unsupported => Err(format!("cannot lock `{}`: {error}", path.display())),
-        _ => change(),
+        Ok(()) => remove_unfinished(folder),
+        Err(error) => say_unlocked(&path, &error),
+    }
+    change()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_that_cannot_be_had_is_ours_and_one_that_another_has_is_not() {
+        let path = Path::new("/there/lock");
+        // ENOLCK, EOPNOTSUPP.
+        for number in [37, 95] {
+            assert!(is_ours(Err(TryLockError::Error(io::Error::from_raw_os_error(number))), path));
+        }
+        assert!(is_ours(Ok(()), path) && !is_ours(Err(TryLockError::WouldBlock), path));
+        assert!(take_notices().iter().any(|notice| notice.contains("/there/lock") && notice.contains("a second one")));
+    }
+
+    #[test]
+    fn a_state_that_is_not_understood_is_set_aside_each_time_and_what_was_killed_is_removed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("kept");
+        let number = |text: &str| text.trim().parse::<i32>().map_err(|error| error.to_string());
+        let read = || read_state(&path, 8, number).expect("read or set aside");
+        assert_eq!(read(), KeptState::Missing);
+        for (bytes, expected) in [(&b"7\n"[..], Some(7)), (b"\xef\xbb\xbf8", Some(8)), (b" \n", None)] {
+            fs::write(&path, bytes).expect("written");
+            assert_eq!(read(), expected.map_or(KeptState::Missing, KeptState::Read), "{bytes:?}");
+            assert_eq!(fs::read(&path).expect("still there"), bytes);
+        }
+        for bytes in [&b"seven"[..], b"7\xff", b"123456789"] {
+            fs::write(&path, bytes).expect("written");
+            let KeptState::SetAside(aside) = read() else { panic!("{bytes:?} was read") };
+            assert_eq!((fs::read(&aside).expect("kept"), path.exists()), (bytes.to_vec(), false));
+        }
+        assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 3, "none took another's place");
+        for name in [".tokendeck-ab12.tmp", ".tokendeck-ab12", "tokendeck-notes.tmp"] {
+            fs::write(folder.path().join(name), "td_key").expect("written");
+        }
+        clean(folder.path());
+        let left = |name: &str| folder.path().join(name).exists();
+        assert!(!left(".tokendeck-ab12.tmp") && left(".tokendeck-ab12") && left("tokendeck-notes.tmp"));
     }
 }

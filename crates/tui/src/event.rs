@@ -3,6 +3,8 @@
 
 #[cfg(unix)]
 mod signals;
+#[cfg(unix)]
+mod unended;
 
 use std::{
     io::Read,
@@ -18,6 +20,8 @@ use std::{
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEvent};
 use tokio::sync::broadcast::error::RecvError;
 
+#[cfg(unix)]
+use self::unended::InputWatch;
 use super::graphics::answers::{Heard, Hearing, TerminalAnswers};
 use query::deck::{Deck, DeckEvent};
 use views::task::Wake;
@@ -82,11 +86,20 @@ impl Events {
         let sender = self.sender.clone();
         thread::Builder::new().name("input".into()).spawn(move || {
             let mut answer = LateAnswer::default();
-            if asked.is_some_and(|asked| hear(&sender, asked).is_none()) {
+            let watch = InputWatch::new();
+            if asked.is_some_and(|asked| hear(&sender, asked, &watch).is_none()) {
                 return;
             }
             loop {
-                let event = match crossterm::event::read() {
+                watch.tell(true);
+                if !crossterm::event::poll(Duration::ZERO).unwrap_or(true) {
+                    watch.tell(false);
+                    watch.wait();
+                    watch.tell(true);
+                }
+                let read = crossterm::event::read();
+                watch.tell(false);
+                let event = match read {
                     // Windows tells of a key that is let go, too.
                     Ok(crossterm::event::Event::Key(key)) if key.kind == KeyEventKind::Release => continue,
                     Ok(crossterm::event::Event::Key(key)) if answer.holds(&key, Instant::now()) => continue,
@@ -132,7 +145,7 @@ const ANSWER_TIME: Duration = Duration::from_millis(150);
 
 /// Reads the terminal's answers and the keys among them, until it has told its attributes or it is too late: from then on crossterm reads,
 /// which knows more keys. `None` when the terminal or the dashboard is gone.
-fn hear(sender: &SyncSender<Event>, asked: Instant) -> Option<()> {
+fn hear(sender: &SyncSender<Event>, asked: Instant, watch: &InputWatch) -> Option<()> {
     let (mut hearing, mut bytes) = (Hearing::default(), [0; 1 << 14]);
     loop {
         // More than the standard library's own buffer takes, so that nothing stays in that.
@@ -152,10 +165,26 @@ fn hear(sender: &SyncSender<Event>, asked: Instant) -> Option<()> {
                 })
                 .ok()?;
         }
+        watch.tell(!hearing.is_whole());
         if hearing.is_whole() && (hearing.answers.arrived || asked.elapsed() > ANSWER_TIME) {
             return sender.send(Event::Terminal(hearing.answers)).ok();
         }
     }
+}
+
+/// Where keys are told whole, nothing is to be watched.
+#[cfg(not(unix))]
+struct InputWatch;
+
+#[cfg(not(unix))]
+impl InputWatch {
+    fn new() -> Self {
+        Self
+    }
+
+    fn wait(&self) {}
+
+    fn tell(&self, _begun: bool) {}
 }
 
 /// The terminal's late reply to a question, which arrives as key events: Alt-] (a colour), Alt-_ (kitty's) or Alt-P (its name), the letters

@@ -20,8 +20,9 @@ use crossterm::{
     },
 };
 use ratatui::{
-    Frame, Terminal,
+    Frame, Terminal, TerminalOptions, Viewport,
     backend::{Backend, ClearType, CrosstermBackend},
+    layout::Rect,
 };
 
 use super::graphics::{
@@ -41,6 +42,8 @@ static PICTURED: AtomicBool = AtomicBool::new(false);
 pub struct Screen {
     /// Never dropped: its own restoring reports a terminal that is gone on standard error, which may be gone too, and panics.
     terminal: ManuallyDrop<Terminal<CrosstermBackend<BufWriter<Stdout>>>>,
+    /// The part of the terminal that is drawn on.
+    area: Rect,
     mouse: bool,
     pictures: Option<Pictures>,
 }
@@ -48,8 +51,10 @@ pub struct Screen {
 impl Screen {
     pub fn enter(mouse: bool) -> io::Result<Self> {
         enter_modes(mouse)?;
-        let terminal = Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stdout())))?;
-        Ok(Self { terminal: ManuallyDrop::new(terminal), mouse, pictures: None })
+        let area = drawn(crossterm::terminal::size()?);
+        let out = CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stdout()));
+        let terminal = Terminal::with_options(out, TerminalOptions { viewport: Viewport::Fixed(area) })?;
+        Ok(Self { terminal: ManuallyDrop::new(terminal), area, mouse, pictures: None })
     }
 
     /// Asks the terminal; its answers come among the keys.
@@ -78,6 +83,12 @@ impl Screen {
     /// Draws one frame with its picture as a single synchronized update, then writes `after` (clipboard sequences).
     pub fn draw(&mut self, render: impl FnOnce(&mut Frame<'_>) -> Option<PlotScene>, after: &[u8]) -> io::Result<()> {
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
+        let area = drawn(crossterm::terminal::size()?);
+        if area != self.area {
+            self.area = area;
+            self.terminal.backend_mut().clear_region(ClearType::All)?;
+            self.terminal.resize(area)?;
+        }
         let mut scene = None;
         let done = self.terminal.draw(|frame| scene = render(frame))?;
         if let Some(pictures) = self.pictures.as_mut().filter(|pictures| scene.is_some() || pictures.is_shown()) {
@@ -112,6 +123,17 @@ impl Drop for Screen {
     fn drop(&mut self) {
         restore();
     }
+}
+
+/// Cells that are drawn: a window of today has a hundredth of them.
+const CELLS_MAX: u32 = 1_250_000;
+
+/// The part that is drawn of a terminal of that size: all of it, or its upper left corner where it says to be larger than any.
+fn drawn((columns, rows): (u16, u16)) -> Rect {
+    let within = |cells: u32| u16::try_from(cells).unwrap_or(u16::MAX);
+    // Where both sides are too long, a square is left.
+    let columns = columns.min(within(CELLS_MAX.isqrt().max(CELLS_MAX / u32::from(rows.max(1)))));
+    Rect::new(0, 0, columns, rows.min(within(CELLS_MAX / u32::from(columns.max(1)))))
 }
 
 /// Columns and rows of the terminal.
@@ -170,5 +192,20 @@ pub fn restore() {
         }
         execute!(out, EndSynchronizedUpdate, DisableMouseCapture, DisableBracketedPaste, LeaveAlternateScreen, Show).ok();
         disable_raw_mode().ok();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_is_drawn_whole_unless_it_is_larger_than_any() {
+        for size in [(0, 0), (1, 1), (140, 42), (1_000, 1_000), (30_000, 40), (40, 30_000)] {
+            assert_eq!(drawn(size), Rect::new(0, 0, size.0, size.1));
+        }
+        for (size, part) in [((30_000, 30_000), (1_118, 1_118)), ((u16::MAX, u16::MAX), (1_118, 1_118)), ((40, u16::MAX), (40, 31_250))] {
+            assert_eq!(drawn(size), Rect::new(0, 0, part.0, part.1), "{size:?}");
+        }
     }
 }

@@ -236,6 +236,11 @@ impl Terminal {
     pub(super) fn resize(&self, cols: u16, rows: u16) {
         let (seen, _) = &*self.seen;
         seen.lock().unwrap().parser.set_size(NonZeroU16::new(rows).unwrap(), NonZeroU16::new(cols).unwrap());
+        self.claim(cols, rows);
+    }
+
+    /// Tells the program a size that the screen here does not have.
+    pub(super) fn claim(&self, cols: u16, rows: u16) {
         self.master.as_ref().unwrap().resize(PtySize { rows, cols, pixel_width: 0, pixel_height: 0 }).unwrap();
     }
 

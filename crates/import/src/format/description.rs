@@ -5,8 +5,7 @@ mod saved_answers;
 
 use std::{
     collections::{BTreeMap, HashMap},
-    fs::File,
-    io::{ErrorKind, Read},
+    io::ErrorKind,
     path::{Path, PathBuf},
 };
 
@@ -26,7 +25,7 @@ use super::{
 use model::toml_reader::{TomlDocument, TomlError};
 use source::{
     manifest::{ColumnManifest, TableManifest, read_tables},
-    provider,
+    provider, read_whole_text,
 };
 
 /// A person's own formats: a file of this name beside `config.toml`, and one in a dataset's folder.
@@ -120,14 +119,10 @@ fn compiled_in() -> Vec<FormatRow> {
 /// The text of a person's own descriptions; empty if there is no such file.
 fn read_own(file: &Path) -> Result<String, String> {
     let unread = |reason: String| format!("`{}` cannot be read: {reason}", file.display());
-    let opened = match File::open(file) {
-        Ok(opened) => opened,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(String::new()),
-        Err(error) => return Err(unread(error.to_string())),
-    };
-    let mut text = String::new();
-    opened.take(OWN_MAX + 1).read_to_string(&mut text).map_err(|error| unread(error.to_string()))?;
-    if text.len() as u64 > OWN_MAX { Err(unread(format!("it has more than {} KiB", OWN_MAX >> 10))) } else { Ok(text) }
+    match read_whole_text(file, OWN_MAX) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
+        read => read.map_err(|error| unread(error.to_string())),
+    }
 }
 
 /// A file format; `formats.toml` says what each key means.

@@ -8,6 +8,7 @@ use model::{
     address::Address,
     error::{Code, Problem},
     time::Time,
+    untrusted::visible,
 };
 
 /// Maximum number of alerts per dataset.
@@ -61,9 +62,9 @@ impl FiredAlert {
         about(self.symbol.as_deref(), Some(&self.token_address))
     }
 
-    /// Message for the user: token and condition.
+    /// Message for the user: token and condition, as they may leave the program.
     pub fn says(&self) -> String {
-        format!("{}: {}", self.about(), self.condition)
+        visible(&format!("{}: {}", self.about(), self.condition))
     }
 }
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{Job, JobStatus, Jobs, created};
 use crate::question::{
     filter::{AddressOf, FieldValue, Filter},
-    list::{Rows, filter_and_sort, listed},
+    list::{Rows, listed},
     order::Order,
 };
 use model::error::Result;
@@ -53,11 +53,10 @@ impl Jobs {
         let (total, rows) = if filter.is_empty() && sort.is_empty() {
             self.list(*page, *limit)?
         } else {
-            let (_, mut rows) = self.list(1, u64::MAX)?;
-            filter_and_sort(&mut rows, filter, sort);
-            let skipped = usize::try_from(page.saturating_sub(1).saturating_mul(*limit)).unwrap_or(usize::MAX);
-            let total = rows.len() as u64;
-            (total, rows.into_iter().skip(skipped).take(usize::try_from(*limit).unwrap_or(usize::MAX)).collect())
+            let shared = self.workers.shared();
+            let (total, mut rows) = shared.store.select(&self.dataset(), wanted)?;
+            rows.iter_mut().for_each(|job| shared.describe_progress(job));
+            (total, rows)
         };
         Ok(JobList { page: *page, limit: *limit, total, jobs: Rows::new(rows, only) })
     }

@@ -261,6 +261,9 @@ pub(super) mod tests {
         let mut with_words = plain;
         with_words["content"] = "S1: price>20".into();
         assert_eq!(json("content"), with_words);
+        let mut turned = message(1, "price>20");
+        turned.fired.symbol = Some("\u{202e}UN\u{200b}I".to_owned());
+        assert_eq!(turned.fired.says(), "UNI: price>20");
         for (name, good) in [("text", true), ("", true), ("symbol", false), ("a b", false)] {
             assert_eq!(AlertRoutes::is_text_member(name), good, "{name}");
         }

@@ -2,13 +2,12 @@
 //! the process ends, however it ends.
 
 use std::{
-    fs::{File, TryLockError},
-    io::ErrorKind,
+    fs::File,
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard},
 };
 
-use ::store::private_files::open_private;
+use ::store::private_files::{is_ours, open_private};
 use model::locks::Locked as _;
 use sha2::{Digest as _, Sha256};
 
@@ -27,23 +26,15 @@ struct Held {
 
 /// Takes the lock of the first process on the store; `None` where another has it.
 pub(super) fn first(state_dir: &Path) -> Result<Option<File>, String> {
-    let file = opened(&state_dir.join("jobs.lock"))?;
-    Ok(taken(&file).then_some(file))
+    let path = state_dir.join("jobs.lock");
+    let file = opened(&path)?;
+    Ok(is_ours(file.try_lock(), &path).then_some(file))
 }
 
 fn opened(path: &Path) -> Result<File, String> {
     open_private(path).map_err(|error| {
         format!("cannot write `{}`: {error}: make the state directory writable, or set XDG_STATE_HOME to one that is", path.display())
     })
-}
-
-fn taken(file: &File) -> bool {
-    match file.try_lock() {
-        Ok(()) => true,
-        // Some network file systems have no locks; a single process is more likely there than several.
-        Err(TryLockError::Error(error)) => error.kind() == ErrorKind::Unsupported,
-        Err(TryLockError::WouldBlock) => false,
-    }
 }
 
 impl Owner {
@@ -75,7 +66,7 @@ impl Owner {
             return false;
         }
         let Some((_, taken, file)) = held.dataset.as_mut().filter(|(_, taken, _)| !*taken) else { return false };
-        *taken = self::taken(file);
+        *taken = is_ours(file.try_lock(), &self.state_dir);
         *taken
     }
 

@@ -7,7 +7,10 @@ mod open;
 mod read;
 mod write;
 
-use std::sync::{Mutex, MutexGuard};
+use std::{
+    sync::{Mutex, MutexGuard},
+    time::Instant,
+};
 
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 
@@ -23,6 +26,7 @@ use model::{
     address::Address,
     error::{Code, Problem},
     locks::Locked as _,
+    time::Time,
 };
 
 /// A token of a new job.
@@ -65,6 +69,8 @@ pub(super) struct JobStore {
     writer: Mutex<Connection>,
     reader: Mutex<Connection>,
     limits: HistoryLimits,
+    /// When it was opened, by both clocks.
+    opened: (Instant, Time),
 }
 
 /// Durability of a write: synced before returning, or later.

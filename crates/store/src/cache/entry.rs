@@ -14,7 +14,10 @@ use super::{
     index::{Index, LoadReport},
     table::{INDEX, LargeTable},
 };
-use crate::{TableFile, private_files::sync_folder};
+use crate::{
+    TableFile,
+    private_files::{is_ours, sync_folder},
+};
 use model::{address::Address, progress::Cancelled, schema::TableSchema};
 use source::{
     field_hash::FieldHash,
@@ -235,14 +238,11 @@ impl EntryLocation {
     pub fn lock(&self, check_cancelled: &mut dyn FnMut() -> Result<(), Cancelled>) -> Result<File, CacheBuildError> {
         let file = open_lock(&self.tables, &self.name)?;
         loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(file),
-                Err(TryLockError::WouldBlock) => {
-                    check_cancelled()?;
-                    std::thread::sleep(POLL_INTERVAL);
-                }
-                Err(TryLockError::Error(error)) => return Err(error.into()),
+            if is_ours(file.try_lock(), &self.tables) {
+                return Ok(file);
             }
+            check_cancelled()?;
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 

@@ -2,7 +2,6 @@
 //! identities mean equal data.
 
 use std::{
-    fs::File,
     io::{self, Read, Seek, SeekFrom},
     path::Path,
 };
@@ -51,7 +50,7 @@ pub fn tips(path: &Path, size: u64) -> io::Result<[u8; 32]> {
 }
 
 fn hashed(path: &Path, size: u64, end: u64) -> io::Result<[u8; 32]> {
-    let mut file = File::open(path)?;
+    let mut file = source::open_regular(path)?;
     let size = file.metadata()?.len().min(size);
     let mut hash = Sha256::new();
     let mut bytes = Vec::new();

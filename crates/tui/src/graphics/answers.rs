@@ -30,6 +30,9 @@ impl TerminalAnswers {
     }
 }
 
+/// Bytes of one sequence, which may be a paste; a longer one is dropped.
+const REST_MAX: usize = 1 << 20;
+
 /// A piece of what was read.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Heard {
@@ -58,6 +61,9 @@ impl Hearing {
             at += length;
         }
         self.rest.drain(..at);
+        if self.rest.len() > REST_MAX {
+            self.rest.clear();
+        }
         heard
     }
 

@@ -8,6 +8,7 @@ use std::{
 };
 
 use super::AlertMessage;
+use model::untrusted::visible;
 
 /// Interval at which a running command is looked at.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -117,12 +118,12 @@ fn parts(argument: &str) -> Vec<(&str, Result<Option<Fill>, ()>)> {
     parts
 }
 
-/// The argument with its placeholders filled. What fills them comes from the data: control characters become blanks, and it has a limit.
+/// The argument with its placeholders filled. What fills them comes from the data: it has a limit, and only what is seen is told.
 fn filled(argument: &str, message: &AlertMessage) -> String {
     let mut text = String::new();
     for (part, fill) in parts(argument) {
         match fill {
-            Ok(Some(fill)) => text.extend(fill(message).chars().take(TEXT_MAX).map(|c| if c.is_control() { ' ' } else { c })),
+            Ok(Some(fill)) => text.extend(visible(&fill(message)).chars().take(TEXT_MAX)),
             Ok(None) | Err(()) => text.push_str(part),
         }
     }
@@ -142,7 +143,11 @@ mod tests {
 
     #[test]
     fn placeholders_are_filled_and_unknown_ones_refused() {
-        let message = AlertMessage { name: Some("Some\nToken\0".to_owned()), value: Some("20.5".to_owned()), ..message(1, "price>20") };
+        let message = AlertMessage {
+            name: Some("\u{202e}Some\nTo\u{200b}ken\0".to_owned()),
+            value: Some("20.5".to_owned()),
+            ..message(1, "price>20")
+        };
         for (argument, expected) in [
             ("{symbol}: {condition} ({value})", "S1: price>20 (20.5)"),
             ("{name}", "Some Token "),

@@ -3,8 +3,10 @@
 use std::{
     path::{Path, PathBuf},
     sync::Mutex,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
+
+use ::store::wall_clock::now;
 
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
@@ -158,7 +160,7 @@ fn connect(path: &Path, check: bool, limits: HistoryLimits) -> Result<JobStore, 
     let reader = Connection::open(path)?;
     reader.busy_timeout(BUSY_TIMEOUT)?;
     reader.execute_batch("PRAGMA query_only = ON")?;
-    Ok(JobStore { writer: Mutex::new(writer), reader: Mutex::new(reader), limits })
+    Ok(JobStore { writer: Mutex::new(writer), reader: Mutex::new(reader), limits, opened: (Instant::now(), now()) })
 }
 
 fn use_wal(connection: &Connection) -> rusqlite::Result<()> {

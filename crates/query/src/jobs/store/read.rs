@@ -1,10 +1,15 @@
 //! Job queries of the store, each in one transaction, so that it sees a consistent state.
 
-use rusqlite::{Connection, OptionalExtension, Row, params, types::ValueRef};
+use std::cmp::Ordering;
+
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, params, types::ValueRef};
 use serde_json::value::RawValue;
 
 use super::{JobStore, StoreResult, address};
-use crate::jobs::{Analysis, Job, JobStatus, Report, Task, TaskStatus, TokenReport, no_job};
+use crate::{
+    jobs::{Analysis, Job, JobStatus, JobsWanted, Report, Task, TaskStatus, TokenReport, no_job},
+    question::list::{Listed as _, SortKey, sort_rows},
+};
 use model::address::Address;
 
 /// Selects the jobs of the dataset `?1` and those of an unknown one; of none given, all.
@@ -49,6 +54,39 @@ impl JobStore {
         Ok((total as u64, jobs.into_iter().flatten().collect()))
     }
 
+    /// Returns the number of the dataset's jobs, and of those of an unknown one, that the filter wants, and one page of them as they are
+    /// sorted. Of the others, no more is read than the filter and the order name.
+    pub(in crate::jobs) fn select(&self, dataset: &str, wanted: &JobsWanted) -> StoreResult<(u64, Vec<Job>)> {
+        let JobsWanted { filter, sort, page, limit, .. } = wanted;
+        let named: Vec<&str> = filter.columns_read(Job::COLUMNS.to_vec()).iter().map(|column| column.name).collect();
+        let is_read = |name: &str| named.contains(&name) || sort.iter().any(|order| order.column == name);
+        let mut reader = self.reader();
+        let moment = reader.transaction()?;
+        let mut tokens = (is_read("tokens") || is_read("tasks")).then(|| Tokens::new(&moment, is_read("tasks"))).transpose()?;
+        let mut heads =
+            moment.prepare_cached(&format!("SELECT job_id, status, tokens_used FROM job WHERE {OF_DATASET} ORDER BY job_id DESC"))?;
+        let mut heads = heads.query([dataset])?;
+        let mut found: Vec<(String, Vec<Option<SortKey>>)> = Vec::new();
+        while let Some(row) = heads.next()? {
+            let tasks = tokens.as_mut().map_or(Ok(Vec::new()), |tokens| tokens.tasks_of(row.get_ref(0)?.as_str()?))?;
+            let job = Job { job_id: row.get(0)?, status: row.get(1)?, tokens_used: row.get::<_, i64>(2)? as u64, tasks };
+            if filter.matches(|column| job.field(column)) {
+                let keys = sort.iter().map(|order| job.field(order.column).and_then(SortKey::of)).collect();
+                found.push((job.job_id, keys));
+            }
+        }
+        let key = |(_, keys): &(String, Vec<Option<SortKey>>), column: &str| {
+            sort.iter().zip(keys).find(|(order, _)| order.column == column).and_then(|(_, key)| key.clone())
+        };
+        if !sort.is_empty() {
+            sort_rows(&mut found, sort, key, |_, _| Ordering::Equal);
+        }
+        let skipped = usize::try_from(page.saturating_sub(1).saturating_mul(*limit)).unwrap_or(usize::MAX);
+        let ids = found.iter().skip(skipped).take(usize::try_from(*limit).unwrap_or(usize::MAX));
+        let jobs: Vec<_> = ids.map(|(id, _)| job(&moment, id)).collect::<rusqlite::Result<_>>()?;
+        Ok((found.len() as u64, jobs.into_iter().flatten().collect()))
+    }
+
     pub(in crate::jobs) fn report(&self, id: &str) -> StoreResult<Report> {
         let mut reader = self.reader();
         let moment = reader.transaction()?;
@@ -83,6 +121,29 @@ impl JobStore {
             .prepare_cached("SELECT changed, job_id FROM job WHERE changed > ?2 AND (dataset = ?1 OR dataset IS NULL) ORDER BY changed")?;
         let rows = rows.query_map(params![dataset, since], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<rusqlite::Result<_>>()?;
         Ok(rows)
+    }
+}
+
+/// Reads the tokens of many jobs, for conditions on them.
+struct Tokens<'c>(CachedStatement<'c>);
+
+impl<'c> Tokens<'c> {
+    /// `counted`: with as many tasks as each token has, else with one.
+    fn new(moment: &'c Connection, counted: bool) -> rusqlite::Result<Self> {
+        let count = "(SELECT count(*) FROM task WHERE task.job_id = token.job_id AND task.position = token.position)";
+        let count = if counted { count } else { "1" };
+        moment.prepare_cached(&format!("SELECT token_address, {count} FROM token WHERE job_id = ? ORDER BY position")).map(Self)
+    }
+
+    /// Tasks that name their token, and nothing else.
+    fn tasks_of(&mut self, job: &str) -> rusqlite::Result<Vec<Task>> {
+        let (mut rows, mut tasks) = (self.0.query([job])?, Vec::new());
+        while let Some(row) = rows.next()? {
+            let task_id = format!("-{}", row.get_ref(0)?.as_str()?);
+            let task = Task { task_id, status: TaskStatus::Queued, description: String::new() };
+            tasks.extend(std::iter::repeat_n(task, row.get::<_, i64>(1)? as usize));
+        }
+        Ok(tasks)
     }
 }
 
@@ -145,5 +206,54 @@ fn finding(value: ValueRef<'_>) -> Option<String> {
         ValueRef::Blob(bytes) => String::from_utf8(zstd::bulk::decompress(bytes, FINDING_BYTES_MAX).ok()?).ok(),
         ValueRef::Text(bytes) => String::from_utf8(bytes.to_vec()).ok(),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        jobs::store::{NewToken, tests::store},
+        question::{filter, list::filter_and_sort, order::Order},
+    };
+
+    #[test]
+    fn a_page_of_wanted_jobs_is_that_of_all_jobs_filtered_and_sorted() {
+        let (store, _folder) = store(crate::jobs::store::tests::LIMITS);
+        let token = |number: u8| NewToken { address: Address([number; 20]), label: "X".into() };
+        for number in 1..=9 {
+            let tokens: Vec<_> = (0..=number % 3).map(|more| token(number + more)).collect();
+            let id = store.insert("d", &tokens, 100).expect("a job").job_id;
+            if number % 2 == 0 {
+                store.terminate(&id).expect("terminated");
+            }
+        }
+        store.insert("another", &[token(1)], 100).expect("a job");
+        let (_, all) = store.list(Some("d"), 1, 100).expect("a list");
+        for text in [
+            "",
+            "status:terminated",
+            "status!=queued tasks>6",
+            "tasks=12",
+            "used<1",
+            "created>2020",
+            "tokens:0x0303030303030303030303030303030303030303",
+        ] {
+            for sort in [
+                vec![],
+                vec![Order::rising("created_at")],
+                vec![Order::falling("tasks"), Order::rising("status")],
+                vec![Order::rising("tokens")],
+            ] {
+                let filter = filter::conditions(text, Job::COLUMNS).expect("a filter");
+                let mut expected = all.clone();
+                filter_and_sort(&mut expected, &filter, &sort);
+                let wanted = |page, limit| JobsWanted { filter: filter.clone(), sort: sort.clone(), only: Vec::new(), page, limit };
+                let select = |page, limit| store.select("d", &wanted(page, limit)).expect("a page");
+                assert_eq!(select(1, 100), (expected.len() as u64, expected.clone()), "{text} {sort:?}");
+                assert_eq!(select(2, 2).1, expected.iter().skip(2).take(2).cloned().collect::<Vec<_>>(), "{text} {sort:?}");
+                assert!(!expected.is_empty() && select(u64::MAX, u64::MAX).1.is_empty());
+            }
+        }
     }
 }

@@ -4,7 +4,11 @@ use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::{ClaimedJob, Durability, JobStore, NewToken, StoreResult, TaskEnding, TaskKey, address, read};
 use crate::jobs::{Analysis, Job, JobStatus, Sources, TaskStatus, id, no_job};
-use model::error::{Code, Problem};
+use ::store::wall_clock::now;
+use model::{
+    error::{Code, Problem},
+    time::{DAY_MS, Time},
+};
 
 impl JobStore {
     /// Appends a job to the dataset's queue. Errors: `queue` jobs are queued already.
@@ -19,7 +23,9 @@ impl JobStore {
                 )
                 .into());
             }
-            let last: Option<String> = tx.query_row("SELECT max(job_id) FROM job", [], |row| row.get(0))?;
+            // A job that the clock put far ahead does not take the later ones along.
+            let ahead = id::first_at(Time(now().0.saturating_add(DAY_MS)));
+            let last: Option<String> = tx.query_row("SELECT max(job_id) FROM job WHERE job_id < ?", [ahead], |row| row.get(0))?;
             let id = id::new(id::JOB, last.as_deref())?;
             self.insert_rows(tx, &id, dataset, tokens)?;
             read::job(tx, &id)?.ok_or_else(|| no_job(&id).into())
