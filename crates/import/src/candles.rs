@@ -3,8 +3,8 @@
 
 mod columns;
 pub(super) mod currency;
-mod pools;
 pub(super) mod grid;
+mod pools;
 mod series;
 mod times;
 mod volume_units;

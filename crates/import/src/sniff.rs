@@ -158,7 +158,7 @@ fn database(path: &Path, name: &str, table: Option<&str>, copied: Option<Arc<Tem
     let (table, rows) = database::table(path, name, table)?;
     let bytes = std::fs::metadata(path).map_or(0, |meta| meta.len());
     let (name, head) = (format!("{name}/{table}"), first_bytes(&place)?);
-    Ok(Sniffed { place, name, bytes, shape: FileShape::Cells, sheet: Sheet::cells(rows), head, copied })
+    Ok(Sniffed { place, name, bytes, shape: FileShape::Cells, sheet: Sheet::cells(rows), head, notes: Vec::new(), copied })
 }
 
 /// Sniffs the file at `path`, displayed as `name`.
