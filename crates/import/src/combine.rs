@@ -141,7 +141,7 @@ pub(super) fn combine(schema: &'static TableSchema, mut frame: DataFrame, refuse
     derive(schema, &mut merged)?;
     let after = order::hashes(&merged, &names(schema))?;
     let before = all.hashes(FIRST_NEW)?;
-    let (counts, replaced) = all.counts(&before, &after);
+    let (counts, replaced) = all.counts(&before, &after, &whole);
     let unchanged = all.hashes(IMPORTED)?;
     if !unchanged.is_empty() {
         let kept = (0..groups.len()).map(|i| unchanged.get(&i) != Some(&after[i]));
@@ -177,7 +177,12 @@ impl Grouped<'_> {
 
     /// Merge outcome per new file, and the sources whose rows each replaced. `before` has hashes of the previous rows by group, `after`
     /// those of the merged rows.
-    fn counts(&self, before: &HashMap<usize, u128>, after: &[u128]) -> (HashMap<u32, MergeCounts>, HashMap<(u32, u32), Replaced>) {
+    fn counts(
+        &self,
+        before: &HashMap<usize, u128>,
+        after: &[u128],
+        whole: &[u128],
+    ) -> (HashMap<u32, MergeCounts>, HashMap<(u32, u32), Replaced>) {
         let (mut counts, mut replaced) = (HashMap::<u32, MergeCounts>::new(), HashMap::<(u32, u32), Replaced>::new());
         let tokens = self.frame.column("token_address").ok().and_then(|column| column.str().ok());
         for (i, group) in self.groups.iter().enumerate() {
@@ -193,6 +198,13 @@ impl Grouped<'_> {
                     _ => {
                         counts.changed += 1;
                         let earlier = group.iter().rev().map(|&row| self.sources[row as usize]).find(|other| *other < source);
+                        // What another file brought as it is replaces nothing.
+                        let last = |is_meant: &dyn Fn(u32) -> bool| {
+                            group.iter().rev().find(|&&row| is_meant(self.sources[row as usize])).map(|&row| whole[row as usize])
+                        };
+                        if last(&|other| other == source) == last(&|other| other < source) {
+                            continue;
+                        }
                         let token = tokens.and_then(|tokens| tokens.get(group[0] as usize)).unwrap_or_default();
                         replaced.entry((source, earlier.unwrap_or(EXISTING))).or_default().add(token);
                     }

@@ -14,7 +14,7 @@ use super::{
     pair, quality,
     refusal::{COLUMN, LostColumn, Refusal, WRITE_TOKENS},
     report::{self, FileReport, Taken, few, listed},
-    seams::{self, Span},
+    seams::{self, SeriesSpan},
     sheet::Sheet,
     sniff::Sniffed,
     table_index,
@@ -172,7 +172,7 @@ impl Run<'_> {
                 add_tokens(&frame, &mut file.needed);
             }
             if take.table == "candles" {
-                file.span = Span::with(file.span, &frame);
+                file.span = SeriesSpan::with(file.span, &frame);
             }
             if shown.len() < SHOWN {
                 shown.extend(report::first_rows(&frame, &bound, SHOWN - shown.len()));
@@ -264,7 +264,7 @@ struct FileFacts {
     /// Notes that every load repeats.
     notes: Vec<String>,
     /// Its first and last candle.
-    span: Option<Span>,
+    span: Option<SeriesSpan>,
     /// Notes on rejected rows, with their table.
     rejected: Vec<(&'static str, String)>,
 }

@@ -179,7 +179,7 @@ impl<'a> FileToImport<'a> {
     fn of_contract(&self, take: Take, column: Option<usize>, symbol: Option<&str>) -> Result<(ImportPlan, Take, Option<Address>), Refusal> {
         let sheet = self.sheet()?;
         if let Some(at) = column {
-            let first = sheet.column(at).find_map(|cell| address(cell));
+            let first = sheet.column(at).find_map(address);
             return Ok((ImportPlan::default(), take.columns(&[("token_address", &sheet.names[at])]), first));
         }
         let beside = sheet.beside(TOKEN).and_then(Address::parse);

@@ -260,7 +260,7 @@ impl Run<'_> {
                     Some(refusal) => Err(NotTaken::Refused(refusal)),
                     None => self.file(&sniffed, format, &lost, &mut report),
                 };
-                let costs = if let Err(NotTaken::Refused(refusal)) = &outcome { refusal.costs.clone() } else { None };
+                let costs = if let Err(NotTaken::Refused(refusal)) = &outcome { refusal.costs.clone().map(|lost| *lost) } else { None };
                 let is_said = |of: &LostColumn| self.options.map.iter().any(|(ours, _)| ours == of.column);
                 match costs.filter(|of| !is_said(of) && lost.iter().all(|known| known.column != of.column)) {
                     Some(column) => lost.push(column),

@@ -40,7 +40,7 @@ pub(super) fn broken(table: &'static str, amount: &RowCounts, findings: &Finding
         Some(Flaw { what, .. }) if forced => Ok(Some(format!("taken with --broken-too, but it {what}"))),
         // No command is suggested: it would import invalid rows.
         Some(Flaw { what, advice, column }) => {
-            let costs = column.map(|column| LostColumn { table, column, why: what.clone() });
+            let costs = column.map(|column| Box::new(LostColumn { table, column, why: what.clone() }));
             Err(Refusal { costs, ..format!("{what}{advice}").into() }.into())
         }
         None => Ok(None),

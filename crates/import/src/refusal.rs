@@ -76,7 +76,7 @@ pub(super) struct Refusal {
     /// The equivalent section of `dataset.toml`.
     pub lines: Option<String>,
     /// The column that is to blame, without which the file can be taken.
-    pub costs: Option<LostColumn>,
+    pub costs: Option<Box<LostColumn>>,
 }
 
 /// A column of ours that stays empty, as the file's cannot be read.

@@ -12,16 +12,16 @@ const JUMP: f64 = 1.5;
 
 /// The first and the last candle of a part: time, with open or close.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Span {
+pub(super) struct SeriesSpan {
     first: (i64, f64),
     last: (i64, f64),
     rows: u64,
 }
 
 /// The span of a part, with the file's path, the part's name and the token.
-pub(super) type PartSpan = (std::path::PathBuf, String, Address, Span);
+pub(super) type PartSpan = (std::path::PathBuf, String, Address, SeriesSpan);
 
-impl Span {
+impl SeriesSpan {
     /// The span together with the candles of the frame.
     pub(super) fn with(span: Option<Self>, frame: &DataFrame) -> Option<Self> {
         let column = |name: &str| frame.column(name).ok()?.f64().ok();
@@ -49,7 +49,7 @@ impl Span {
 }
 
 /// Refuses a part whose candles cannot go on, or come before, those of an earlier part of the same file.
-pub(super) fn meets(known: &[PartSpan], path: &Path, token: Address, span: Span) -> Result<(), Refusal> {
+pub(super) fn meets(known: &[PartSpan], path: &Path, token: Address, span: SeriesSpan) -> Result<(), Refusal> {
     for (_, name, _, other) in known.iter().filter(|(of, _, about, _)| of == path && *about == token) {
         if let Some(jump) = other.jump(span).or_else(|| span.jump(*other)) {
             return Err(Refusal::new(format!(
@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn parts_of_one_series_go_on_where_they_stopped() {
         const DAY: i64 = 86_400_000;
-        let span = |from: i64, open: f64, close: f64| Span { first: (from * DAY, open), last: ((from + 59) * DAY, close), rows: 60 };
+        let span = |from: i64, open: f64, close: f64| SeriesSpan { first: (from * DAY, open), last: ((from + 59) * DAY, close), rows: 60 };
         for (from, open, jumps) in [
             (60, 2.5, true),
             (60, 8.9, false),

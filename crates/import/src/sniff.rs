@@ -260,12 +260,18 @@ fn packed_as(bytes: &[u8]) -> Option<&'static str> {
 /// Control bytes that a text may have in damaged cells: so many, and one of so many bytes.
 const DAMAGED: (usize, usize) = (8, 100);
 
-/// Whether bytes that no text has are more than a few damaged cells, or stand in the first line.
+/// Bytes at the start of which none is damaged in a text.
+const START: usize = 16;
+
+/// Whether bytes that no text has are more than a few damaged cells, or stand at the start or in the first line.
 fn is_no_text(bytes: &[u8]) -> bool {
     let mut lines = bytes.split(|byte| matches!(byte, b'\n' | b'\r'));
+    let start = &bytes[..bytes.len().min(START)];
     let control = || bytes.iter().filter(|byte| matches!(byte, 0..=8 | 14..=31)).count();
     bytes.contains(&BINARY)
-        && (lines.next().is_some_and(|first| first.contains(&BINARY)) || control() > DAMAGED.0.max(bytes.len() / DAMAGED.1))
+        && (start.contains(&BINARY)
+            || lines.next().is_some_and(|first| first.contains(&BINARY))
+            || control() > DAMAGED.0.max(bytes.len() / DAMAGED.1))
 }
 
 fn first_bytes(place: &FileLocation) -> Result<Vec<u8>, String> {
@@ -299,13 +305,11 @@ fn shape(place: FileLocation, name: String, bytes: u64, head: Vec<u8>, copied: O
         (FileShape::JsonLines(_), _) => Some(Sheet::streamed(&sniffed, true)?),
         (_, sheet) => sheet,
     };
-    if is_bare(&sniffed) {
-        return Err("has the names of columns and no rows: there is nothing to import".to_owned());
-    }
     match sniffed.sheet.as_ref().map_or(0, |sheet| sheet.names.len()) {
         count if count > COLUMNS_MAX => {
             Err(format!("has {count} columns or more, and at most {COLUMNS_MAX} are read: leave out those that are not meant"))
         }
+        _ if is_bare(&sniffed) => Err("has the names of columns and no rows: there is nothing to import".to_owned()),
         _ => Ok(sniffed),
     }
 }

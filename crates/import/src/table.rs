@@ -18,6 +18,7 @@ use super::{
     spool::{TableSpool, failed},
     take::{NotTaken, Reading},
 };
+use model::token::TokenApart;
 use model::{findings::Findings, schema::TableSchema};
 use source::decode::guarded;
 use source::{
@@ -27,10 +28,7 @@ use source::{
 };
 use store::{
     invariants::in_order::SeriesChecker,
-    load::{
-        LoadContext,
-        apart::{TokenApart, apart},
-    },
+    load::{LoadContext, apart::apart},
     origin::{self, Origin},
 };
 

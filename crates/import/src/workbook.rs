@@ -12,7 +12,7 @@ use calamine::{Data, DataRef, ExcelDateTime, Reader, SheetVisible, Xls, Xlsb, Xl
 use chrono::{NaiveDate, NaiveTime};
 
 pub(super) use self::grid::CELLS_MAX;
-use self::grid::{Grid, Room};
+use self::grid::{Room, SheetGrid};
 use super::archive::{self, ZippedWorkbook};
 use model::{time::Time, untrusted::caught};
 use source::coerce::notation::of_excel_day;
@@ -43,7 +43,7 @@ struct Found {
 }
 
 impl Found {
-    fn add(&mut self, name: String, is_hidden: bool, grid: Grid) {
+    fn add(&mut self, name: String, is_hidden: bool, grid: SheetGrid) {
         if is_hidden {
             self.hidden.push(name);
             return;
@@ -77,7 +77,7 @@ fn read(path: &Path, found: &mut Found) -> Result<(), String> {
             for name in found.shown(book.sheets_metadata()) {
                 // Sheets that are charts have no cells.
                 let Ok(mut cells) = book.worksheet_cells_reader(&name) else { continue };
-                let mut grid = Grid::default();
+                let mut grid = SheetGrid::default();
                 while let Some((cell, style)) = cells.next_cell_with_style_id().map_err(|error| damaged(&name, error))? {
                     let currency = currencies.get(style).and_then(Option::as_deref);
                     grid.put(place(cell.get_position()), cell_text(cell.get_value(), currency), &mut found.room)?;
@@ -90,7 +90,7 @@ fn read(path: &Path, found: &mut Found) -> Result<(), String> {
             let mut book: Xlsb<_> = open_workbook(path).map_err(unreadable)?;
             for name in found.shown(book.sheets_metadata()) {
                 let Ok(mut cells) = book.worksheet_cells_reader(&name) else { continue };
-                let mut grid = Grid::default();
+                let mut grid = SheetGrid::default();
                 while let Some(cell) = cells.next_cell().map_err(|error| damaged(&name, error))? {
                     grid.put(place(cell.get_position()), cell_text(cell.get_value(), None), &mut found.room)?;
                 }
@@ -103,7 +103,7 @@ fn read(path: &Path, found: &mut Found) -> Result<(), String> {
             for name in found.shown(book.sheets_metadata()) {
                 let Ok(range) = book.worksheet_range(&name) else { continue };
                 let (top, left) = place(range.start().unwrap_or_default());
-                let mut grid = Grid::default();
+                let mut grid = SheetGrid::default();
                 for (row, column, cell) in range.used_cells() {
                     grid.put((top + row, left + column), text(cell), &mut found.room)?;
                 }

@@ -128,6 +128,27 @@ impl Token {
     }
 }
 
+/// A row of another token than the one held at its address.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TokenApart {
+    pub row: TokenRow,
+    /// The token held there: `OP on oeth`.
+    pub held: String,
+}
+
+impl TokenApart {
+    /// `0x…: FAKE on base, beside OP on oeth`.
+    pub fn told(&self) -> String {
+        format!("{}: {}, beside {}", self.row.token_address, told(&self.row), self.held)
+    }
+}
+
+/// Symbol and chains: `OP on oeth`.
+pub fn told(row: &TokenRow) -> String {
+    let chains: Vec<String> = row.chain.iter().map(ToString::to_string).collect();
+    format!("{} on {}", row.symbol.as_deref().unwrap_or("a token without a symbol"), chains.join(", "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -25,7 +25,7 @@ use super::{
     BATCH_ROWS, ColumnFilter, ROWS_MAX, RowSource, SourceBatch, empty_columns,
     read_at::ReadAt,
     size_limits,
-    supported::{self, Unread},
+    supported::{self, UnreadColumns},
 };
 use crate::decode::guarded;
 
@@ -46,7 +46,7 @@ pub(super) struct IpcRows {
     decoded: DataFrame,
     done: u64,
     started: bool,
-    unread: Unread,
+    unread: UnreadColumns,
 }
 
 /// The messages of the file, with the position of the next one.
@@ -138,7 +138,7 @@ impl IpcRows {
             let fields = schema.iter_values().enumerate();
             let fields = fields.filter(|(place, _)| projection.as_ref().is_none_or(|places| places.contains(place)));
             let fields: Vec<_> = fields.map(|(_, field)| field.clone()).collect();
-            let unread = Unread::of(&fields);
+            let unread = UnreadColumns::of(&fields);
             // Decimals of 256 bits lie as bytes do, and are read as such.
             for field in schema.iter_values_mut().filter(|field| matches!(field.dtype, ArrowDataType::Decimal256(..))) {
                 field.dtype = ArrowDataType::FixedSizeBinary(32);

@@ -309,7 +309,7 @@ fn fields(mut input: text::Input, layout: &Layout, wanted: ColumnFilter) -> Resu
 
 /// Empty columns, for a file without rows.
 fn empty_columns(fields: &[ArrowField]) -> Vec<Column> {
-    let mut unread = supported::Unread::of(fields);
+    let mut unread = supported::UnreadColumns::of(fields);
     fields.iter().filter_map(|field| unread.or(field, 0, || supported::empty_column(field)).ok()).collect()
 }
 

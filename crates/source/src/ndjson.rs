@@ -37,15 +37,12 @@ impl NdjsonRows {
 pub(super) fn put_object(records: &mut Records, text: &str, malformed: &'static str, nan: &mut usize) -> Result<(), String> {
     let Ok(object) = serde_json::from_str::<JsonMembers<'_>>(text) else {
         let plain = without_nan(text.as_bytes()).and_then(|(plain, count)| Some((String::from_utf8(plain).ok()?, count)));
-        return match plain {
-            Some((plain, count)) => {
-                *nan += count;
-                put_object(records, &plain, malformed, nan)
-            }
-            None => {
-                records.malformed(malformed);
-                Ok(())
-            }
+        return if let Some((plain, count)) = plain {
+            *nan += count;
+            put_object(records, &plain, malformed, nan)
+        } else {
+            records.malformed(malformed);
+            Ok(())
         };
     };
     // Of members with one name the last wins, as everywhere in JSON.

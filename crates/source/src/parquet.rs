@@ -15,7 +15,7 @@ use super::{
     ColumnFilter, ROWS_MAX, RowSource, SourceBatch, empty_columns,
     read_at::{InOrder, ReadAt},
     size_limits,
-    supported::{self, Unread},
+    supported::{self, UnreadColumns},
 };
 use crate::decode::guarded;
 
@@ -39,7 +39,7 @@ pub(super) struct ParquetRows {
     decoded: DataFrame,
     done: usize,
     started: bool,
-    unread: Unread,
+    unread: UnreadColumns,
 }
 
 impl ParquetRows {
@@ -57,7 +57,7 @@ impl ParquetRows {
         let names = schema.iter_names().map(ToString::to_string).collect();
         let wanted: Vec<_> =
             schema.iter_values().filter(|field| wanted(&field.name)).map(|field| with_wide_decimal(field, &metadata)).collect();
-        let (decoded, unread) = (DataFrame::default(), Unread::of(&wanted));
+        let (decoded, unread) = (DataFrame::default(), UnreadColumns::of(&wanted));
         Ok(Self { file, bytes, metadata, names, wanted, rows, group: 0, taken: 0, decoded, done: 0, started: false, unread })
     }
 

@@ -21,9 +21,9 @@ use crate::{coerce::cell::with_point, decode::guarded, words::digits};
 const NOT_READ: &str = "columns are not read that have the type";
 
 /// The columns whose type is not read: each costs itself, not the file.
-pub(super) struct Unread(Vec<PlSmallStr>);
+pub(super) struct UnreadColumns(Vec<PlSmallStr>);
 
-impl Unread {
+impl UnreadColumns {
     pub(super) fn of(fields: &[ArrowField]) -> Self {
         // Of some types the program's build of polars lacks a part, and panics.
         let unread = |field: &&ArrowField| guarded("column", || empty_column(field)).is_err();

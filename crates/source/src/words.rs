@@ -124,7 +124,9 @@ pub(super) fn digits(word: &[u8], little: bool, signed: bool) -> String {
     let ones = bytes.iter().take_while(|byte| **byte == 0xff).count();
     let is_negative = if signed { bytes.first().is_some_and(|byte| *byte > 0x7f) } else { ones * 2 >= bytes.len() && ones < bytes.len() };
     if is_negative {
-        bytes.iter_mut().for_each(|byte| *byte = !*byte);
+        for byte in &mut bytes {
+            *byte = !*byte;
+        }
         let number = U256::try_from_be_slice(&bytes).unwrap_or_default().saturating_add(U256::from(1));
         return format!("-{number}");
     }
@@ -144,28 +146,24 @@ impl WordRows {
             return None;
         }
         let words = column.binary().ok()?;
-        let form = match self.forms.get(name) {
-            Some(form) => *form,
-            None => {
-                if words.null_count() == words.len() {
-                    self.open = true;
-                    return None;
-                }
-                let Some(evidence) = Evidence::of(words) else {
-                    self.forms.insert(name.clone(), Form::Bytes);
-                    return None;
-                };
-                match evidence.form(self.of_clickhouse) {
-                    Some((form, mixed)) => {
-                        self.forms.insert(name.clone(), form);
-                        self.notes.extend(said(name, form, mixed, evidence.width, self.of_clickhouse));
-                        form
-                    }
-                    None => {
-                        self.open = true;
-                        Form::BigEndian
-                    }
-                }
+        let form = if let Some(form) = self.forms.get(name) {
+            *form
+        } else {
+            if words.null_count() == words.len() {
+                self.open = true;
+                return None;
+            }
+            let Some(evidence) = Evidence::of(words) else {
+                self.forms.insert(name.clone(), Form::Bytes);
+                return None;
+            };
+            if let Some((form, mixed)) = evidence.form(self.of_clickhouse) {
+                self.forms.insert(name.clone(), form);
+                self.notes.extend(said(name, form, mixed, evidence.width, self.of_clickhouse));
+                form
+            } else {
+                self.open = true;
+                Form::BigEndian
             }
         };
         let is_read = |word: &[u8]| word.len() == 32 && form == Form::BigEndian;

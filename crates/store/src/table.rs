@@ -6,8 +6,8 @@ use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::{cache::LargeTable, in_place::InPlaceCache, invariants::in_order::TokenStatistic, load::apart::TokenApart, order};
-use model::{findings::Findings, schema::TableSchema, table_state::TableState, time::Time};
+use crate::{cache::LargeTable, in_place::InPlaceCache, invariants::in_order::TokenStatistic, order};
+use model::{findings::Findings, schema::TableSchema, table_state::TableState, time::Time, token::TokenApart};
 
 /// A loaded table, for the generic views (Data view, `/datasets`, exports).
 #[derive(Debug, Clone)]

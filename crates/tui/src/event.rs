@@ -94,7 +94,7 @@ impl Events {
                 watch.tell(true);
                 if !crossterm::event::poll(Duration::ZERO).unwrap_or(true) {
                     watch.tell(false);
-                    watch.wait();
+                    InputWatch::wait();
                     watch.tell(true);
                 }
                 let read = crossterm::event::read();

@@ -9,6 +9,7 @@ use super::{
 /// - `balances+in_place+candle_table`: rows of a token, and how they are fetched where they stay at their source;
 /// - `fields+search`: the tokens' list shows fields, and a condition on a field is judged by the list's rows;
 /// - in the API: a reply may be a stream of rows, and the one table of endpoints names its handlers, some of which read that table;
+/// - `ndjson+json`: both read the same values, and numbers that JSON has not;
 /// - `manifest+provider`: a table's section names providers, and a provider's request says how a table is read;
 /// - `view+list`, `app+chrome`: a view hands its list to the program around it, and the program draws itself;
 /// - `prelude+parts+waiting`: what views draw alike is written with the prelude, and is part of it;
@@ -16,18 +17,18 @@ use super::{
 const ORDERS: &[(&str, &str)] = &[
     (
         "crates/model/src",
-        "words address chain time schema locks names beside_key holding transfer_sums chain_state table_ask fetch_key error spelling toml_reader untrusted json_members logged_request interval candles day_counts rows yield_rows cell_value token table_state \
+        "command_line words address chain time schema locks names beside_key holding transfer_sums chain_state table_ask fetch_key error spelling toml_reader untrusted json_members logged_request interval candles day_counts rows yield_rows cell_value token table_state \
          findings progress data format annotations",
     ),
     ("crates/wire/src", "fault place client source keys ledger store hub fetch clickhouse node web"),
     (
         "crates/source/src",
-        "field_hash text_runs decode live_files manifest+provider coerce read_at size_limits supported windows text records ndjson json csv ipc \
+        "field_hash text_runs decode live_files windows text manifest+provider coerce read_at size_limits words supported records ndjson+json csv ipc \
          parquet forward partition downloads object locate",
     ),
     (
         "crates/store/src",
-        "private_files parquet_files wall_clock frame_rows repeats order live invariants cache held_columns export balances+in_place+candle_table table by_token count_table newest grid cell rows_by_address origin yields file_names chain as_data load as_of sample \
+        "wall_clock private_files parquet_files frame_rows repeats order live invariants cache held_columns export balances+in_place+candle_table table by_token count_table newest grid cell rows_by_address origin yields file_names chain as_data load as_of sample \
          watch",
     ),
     ("crates/live/src", "watch report ask state kept rows pages held plan refresh find create saved"),

@@ -15,7 +15,8 @@ fn real() -> Option<Dataset> {
 
 /// Table, rows, rejected rows, warnings.
 const EXPECTED: &[(&str, usize, u64, u64)] = &[
-    ("tokens", 8764, 0, 0),
+    // 28 more share an address with another token: contracts of a chain's own, and of Aave on several chains.
+    ("tokens", 8736, 0, 28),
     // There are 67,005 daily and 149,181 hourly rows; the 6,620 + 23,989 of native assets have no token.
     ("candles", 185_577, 30_609, 0),
     // Of these, 14,326 come in smallest units; the 2,005 of 0x1651… are of a token without decimals and stay without a balance.

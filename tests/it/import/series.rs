@@ -79,8 +79,7 @@ fn texts_beside_the_rows_and_words_of_a_name_are_no_symbols() {
 
 #[test]
 fn a_currency_is_read_wherever_every_row_says_it() {
-    let rows: String =
-        (1..=20).map(|day| format!("2024-01-{day:02},{day},{}.5,{}.75,{},700.25,CELL\n", day + 1, day - 1, day + 1)).collect();
+    let days = rows(|day| format!("2024-01-{day:02},{day},{}.5,{}.75,{},700.25,CELL\n", day + 1, day - 1, day + 1));
     let header = |name: &str| format!("date,open,high,low,close,volume,{name}\n");
     for (head, cell, refused) in [
         (String::new(), "EUR", true),
@@ -94,7 +93,7 @@ fn a_currency_is_read_wherever_every_row_says_it() {
         (header("state"), "closed", false),
     ] {
         let desk = Desk::empty();
-        desk.write("a.csv", format!("{head}{}", rows.replace("CELL", cell)));
+        desk.write("a.csv", format!("{head}{}", days.replace("CELL", cell)));
         if refused {
             let err = desk.refuses(&["a.csv", "--token", PEPE]);
             assert!(err.contains(&format!("has prices in {cell}, as `{}` in", cell.to_lowercase())), "{head}{cell}: {err}");

@@ -183,8 +183,7 @@ fn amounts_in(
     if !is_whole {
         return Ok(if floats { Amounts::Approximate } else { Amounts::Raw });
     }
-    let all: Vec<Address> =
-        found.token.map_or_else(Vec::new, |at| sheet.different(at).into_iter().filter_map(|cell| address(cell)).collect());
+    let all: Vec<Address> = found.token.map_or_else(Vec::new, |at| sheet.different(at).into_iter().filter_map(address).collect());
     let knows = |token: &Address| file.decimals.get(token).copied().flatten().is_some() || told.iter().any(|(known, _)| known == token);
     let mut unknown: Vec<Address> = all.into_iter().chain(token).filter(|token| !knows(token)).collect();
     unknown.sort_unstable();

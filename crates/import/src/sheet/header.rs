@@ -125,7 +125,7 @@ fn is_type(cell: &str) -> bool {
 
 /// The most frequent number of cells per row.
 fn mode(rows: &[NumberedRow]) -> Option<usize> {
-    most_frequent(rows, |row| row.len())
+    most_frequent(rows, std::vec::Vec::len)
 }
 
 fn most_frequent(rows: &[NumberedRow], count: fn(&Vec<String>) -> usize) -> Option<usize> {

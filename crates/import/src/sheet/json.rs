@@ -180,8 +180,14 @@ impl<'a> Search<'a> {
         let all = members(value);
         if let Some(columns) = columns_apart(&all) {
             let height = columns.first().map_or(0, |(_, cells)| cells.len());
-            // More than the same rows without their names.
+            // More than the same rows without their names, and than the list of names.
             self.offer(height * columns.len().clamp(1, 20) + 1, path, Shape::Columns(columns));
+            for (name, value) in all.iter().filter(|(_, value)| kind(value) == Type::Single) {
+                path.push(name.to_string());
+                self.walk(value, path);
+                path.pop();
+            }
+            return;
         }
         let names: Vec<&str> = all.iter().take(100).map(|(name, _)| name.as_ref()).collect();
         let of = |wanted: Type| all.iter().filter(|(_, value)| kind(value) == wanted).count();

@@ -53,6 +53,7 @@ fn chain(sectors: &[u8], size: usize, next: &[u32], mut at: u32, most: usize) ->
 }
 
 /// The stream of the workbook. `None` if the file is damaged; `Some(None)` if it holds something else, as its reader reports.
+#[expect(clippy::option_option, reason = "damage and another content are told apart")]
 fn stream(bytes: &[u8]) -> Option<Option<Vec<u8>>> {
     let size = if u16_at(bytes, 30)? == 9 { 512 } else { 4096 };
     let sectors = bytes.get(size..)?;

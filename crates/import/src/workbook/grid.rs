@@ -26,13 +26,13 @@ impl Room {
 
 /// Rows, each to its last filled cell.
 #[derive(Debug, Default)]
-pub(super) struct Grid {
+pub(super) struct SheetGrid {
     rows: Vec<Vec<String>>,
     /// Width of the row last written to: the next one is likely as wide.
     width: usize,
 }
 
-impl Grid {
+impl SheetGrid {
     pub(super) fn put(&mut self, (row, column): (usize, usize), text: String, room: &mut Room) -> Result<(), String> {
         if text.is_empty() {
             return Ok(());
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     fn grid(cells: impl IntoIterator<Item = (usize, usize)>) -> Result<Vec<Vec<String>>, String> {
-        let (mut grid, mut room) = (Grid::default(), Room::default());
+        let (mut grid, mut room) = (SheetGrid::default(), Room::default());
         cells.into_iter().try_for_each(|at| grid.put(at, "x".to_owned(), &mut room))?;
         Ok(grid.rows(&mut room))
     }

@@ -15,7 +15,7 @@ use super::{
     super::{archive, pair},
     Found,
     bounds::{DEPTH_MAX, Limited},
-    grid::Grid,
+    grid::SheetGrid,
     unreadable,
 };
 
@@ -44,7 +44,7 @@ pub(super) fn read(path: &Path, found: &mut Found) -> Result<(), String> {
     let mut reader = Reader::from_reader(Limited::new(BufReader::new(start.as_slice().chain(packed))));
     reader.config_mut().expand_empty_elements = true;
     let (mut hiding, mut style) = (HashSet::<String>::new(), String::new());
-    let mut sheet: Option<(String, bool, Grid)> = None;
+    let mut sheet: Option<(String, bool, SheetGrid)> = None;
     let (mut row, mut rows, mut column, mut depth, mut inner_tables) = (0_usize, 1_usize, 0_usize, 0_usize, 0_usize);
     let (mut cell, mut in_note) = (None::<OpenCell>, false);
     let mut buffer = Vec::new();
@@ -63,15 +63,15 @@ pub(super) fn read(path: &Path, found: &mut Found) -> Result<(), String> {
                 match (tag.name().into_inner(), &mut cell, &mut sheet) {
                     ("office:annotation", ..) => in_note = true,
                     ("style:style", ..) => style = value(&tag, "style:name").unwrap_or_default(),
-                    ("style:table-properties", ..) if value(&tag, "table:display").as_deref() == Some("false") => {
-                        if hiding.len() < HIDDEN_MAX {
-                            hiding.insert(style.clone());
-                        }
+                    ("style:table-properties", ..)
+                        if value(&tag, "table:display").as_deref() == Some("false") && hiding.len() < HIDDEN_MAX =>
+                    {
+                        hiding.insert(style.clone());
                     }
                     ("table:table", _, Some(_)) => inner_tables += 1,
                     ("table:table", _, sheet) => {
                         let is_hidden = value(&tag, "table:style-name").is_some_and(|style| hiding.contains(&style));
-                        *sheet = Some((value(&tag, "table:name").unwrap_or_default(), is_hidden, Grid::default()));
+                        *sheet = Some((value(&tag, "table:name").unwrap_or_default(), is_hidden, SheetGrid::default()));
                         row = 0;
                     }
                     ("table:table-row", ..) if inner_tables == 0 => (rows, column) = (count(&tag, "table:number-rows-repeated"), 0),

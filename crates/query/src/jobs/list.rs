@@ -55,7 +55,9 @@ impl Jobs {
         } else {
             let shared = self.workers.shared();
             let (total, mut rows) = shared.store.select(&self.dataset(), wanted)?;
-            rows.iter_mut().for_each(|job| shared.describe_progress(job));
+            for job in &mut rows {
+                shared.describe_progress(job);
+            }
             (total, rows)
         };
         Ok(JobList { page: *page, limit: *limit, total, jobs: Rows::new(rows, only) })

@@ -9,29 +9,8 @@ use crate::{Storage, Table, frame_rows::FromFrame as _, invariants::named};
 use model::{
     findings::{Finding, Severity},
     rows::TokenRow,
-    token::held,
+    token::{TokenApart, held, told},
 };
-
-/// A row of another token than the one held at its address.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TokenApart {
-    pub row: TokenRow,
-    /// The token held there: `OP on oeth`.
-    pub held: String,
-}
-
-impl TokenApart {
-    /// `0x…: FAKE on base, beside OP on oeth`.
-    pub fn told(&self) -> String {
-        format!("{}: {}, beside {}", self.row.token_address, told(&self.row), self.held)
-    }
-}
-
-/// Symbol and chains.
-fn told(row: &TokenRow) -> String {
-    let chains: Vec<String> = row.chain.iter().map(ToString::to_string).collect();
-    format!("{} on {}", row.symbol.as_deref().unwrap_or("a token without a symbol"), chains.join(", "))
-}
 
 /// The rows of other tokens than those held at their addresses, with their places in the frame.
 pub fn apart(frame: &DataFrame) -> Vec<(usize, TokenApart)> {

@@ -30,7 +30,7 @@ impl InputWatch {
     }
 
     /// Waits until there is input. Where terminals cannot be waited for, it returns at once.
-    pub(super) fn wait(&self) {
+    pub(super) fn wait() {
         let stdin = io::stdin();
         while let Err(Errno::INTR) = poll(&mut [PollFd::new(&stdin, PollFlags::IN)], None) {}
     }
