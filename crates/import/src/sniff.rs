@@ -260,18 +260,17 @@ fn packed_as(bytes: &[u8]) -> Option<&'static str> {
 /// Control bytes that a text may have in damaged cells: so many, and one of so many bytes.
 const DAMAGED: (usize, usize) = (8, 100);
 
-/// Bytes at the start of which none is damaged in a text.
+/// Bytes at the start of which a text has at most one that is damaged.
 const START: usize = 16;
 
 /// Whether bytes that no text has are more than a few damaged cells, or stand at the start or in the first line.
 fn is_no_text(bytes: &[u8]) -> bool {
     let mut lines = bytes.split(|byte| matches!(byte, b'\n' | b'\r'));
-    let start = &bytes[..bytes.len().min(START)];
-    let control = || bytes.iter().filter(|byte| matches!(byte, 0..=8 | 14..=31)).count();
+    let control = |bytes: &[u8]| bytes.iter().filter(|byte| matches!(byte, 0..=8 | 14..=31)).count();
     bytes.contains(&BINARY)
-        && (start.contains(&BINARY)
+        && (control(&bytes[..bytes.len().min(START)]) > 1
             || lines.next().is_some_and(|first| first.contains(&BINARY))
-            || control() > DAMAGED.0.max(bytes.len() / DAMAGED.1))
+            || control(bytes) > DAMAGED.0.max(bytes.len() / DAMAGED.1))
 }
 
 fn first_bytes(place: &FileLocation) -> Result<Vec<u8>, String> {
