@@ -367,7 +367,7 @@ mod tests {
         ] {
             let outcome = tags(&mut text.as_bytes(), "sharedStrings.xml", &mut Counts::default());
             let said = outcome.err().unwrap_or_default();
-            assert!(said.contains(reason) && said.is_empty() == reason.is_empty(), "{:.80}: {said}", text);
+            assert!(said.contains(reason) && said.is_empty() == reason.is_empty(), "{text:.80}: {said}");
         }
         let odd = tags(&mut "<br><xml></xml>".as_bytes(), "vmlDrawing1.vml", &mut Counts::default());
         assert_eq!(odd, Ok(()), "old drawings are no whole XML");

@@ -79,7 +79,8 @@ mod tests {
             let token = dataset.token(&sample::address("0x1")).expect("the token");
             let mut held: Vec<&str> = token.chains.iter().map(model::chain::Chain::as_str).collect();
             let mut expected: Vec<&str> = chains.split(' ').collect();
-            (held.sort_unstable(), expected.sort_unstable());
+            held.sort_unstable();
+            expected.sort_unstable();
             assert_eq!((token.row.symbol.as_deref(), held), (Some(symbol), expected), "{rows}");
             let table = dataset.table("tokens").expect("the table");
             let told: Vec<String> = table.apart.iter().map(super::TokenApart::told).collect();
