@@ -156,6 +156,11 @@ fn is_ticker(word: &Word, known: &dyn Fn(&str) -> bool) -> bool {
     listed || word.capital && text.len() <= 12 && !is_ordinary(&text) && !is_exchange(&text)
 }
 
+/// A currency among the words of a file name that is neither a dollar nor a coin.
+pub(super) fn foreign_money(name: &str) -> Option<String> {
+    split(name).into_iter().map(|word| word.text).rfind(|word| is_money(word) && !is_dollar(word))
+}
+
 /// The coin tickers among the words of a file name.
 pub(super) fn coins(name: &str) -> Vec<String> {
     split(name).iter().map(|word| common_ticker(&word.text)).filter(|word| BASES.contains(&word.as_str())).collect()

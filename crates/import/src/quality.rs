@@ -98,7 +98,7 @@ fn months(findings: &Findings) -> Option<Flaw> {
 }
 
 fn advice(table: &str) -> String {
-    format!(". Take another file, name its columns (--as {table} --map OURS=THEIRS), or say --broken-too to take it all the same")
+    format!(". Take another file, name its columns (--as {table} --map OURS=THEIRS), or say --broken-too to take it anyway")
 }
 
 /// A column with many unreadable cells has been mistaken for another: they would all become null. Among addresses names may stand, which
@@ -138,7 +138,7 @@ fn lost_amounts(amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
         amount.rows,
         first.unwrap_or_default()
     );
-    Some(Flaw { what, advice: format!(": {WRITE_TOKENS}; or say --broken-too to take it all the same"), column: None })
+    Some(Flaw { what, advice: format!(": {WRITE_TOKENS}; or say --broken-too to take it anyway"), column: None })
 }
 
 /// The refusal of a part of a file whose candles would replace those of the part `other`; `None` if they are few, as where two parts meet.

@@ -332,14 +332,19 @@ impl KnownTokens {
         let in_content = content.and_then(|content| pair::pair(content, known));
         let is_in_name = in_content.is_none();
         let in_name = || pair::pair_in_name(name, known).filter(|pair| content.is_none_or(|content| alike(content, &pair.base)));
+        let not_taken = |currency: &str| format!("; `{currency}` in its name is not taken for the currency of its prices");
         let Some(pair) = in_content.or_else(in_name) else {
-            return self.find(name, content, hints);
+            let mut found = self.find(name, content, hints)?;
+            if let Some(currency) = pair::foreign_money(name).filter(|_| !hints.as_usd) {
+                found.says.push_str(&not_taken(&currency));
+            }
+            return Ok(found);
         };
         if !pair.in_dollars() && !hints.as_usd {
             // Two words of a name may be no pair, and the token is said; the currency then counts as unknown, which is told.
             if is_in_name && pair.loose && hints.token.is_some() {
                 let mut found = self.find(name, content, hints)?;
-                found.says.push_str(&format!("; `{}` in its name is not taken for the currency of its prices", pair.quote));
+                found.says.push_str(&not_taken(&pair.quote));
                 return Ok(found);
             }
             let (base, quote) = (&pair.base, &pair.quote);

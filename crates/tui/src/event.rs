@@ -182,7 +182,7 @@ impl InputWatch {
         Self
     }
 
-    fn wait(&self) {}
+    fn wait() {}
 
     fn tell(&self, _begun: bool) {}
 }

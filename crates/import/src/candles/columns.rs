@@ -396,7 +396,7 @@ fn fitting(
         _ if few => Err(refusal(
             sheet,
             &why,
-            "take a file whose prices fit, or say --broken-too to take it all the same; no analysis uses these rows",
+            "take a file whose prices fit, or say --broken-too to take it anyway; no analysis uses these rows",
         )),
         // No option helps: the columns are known, and no other order of them fits.
         FoundOrder::Nothing if !said && PRICES.iter().zip(prices).all(|(ours, at)| plain(&sheet.names[at]) == *ours) => {

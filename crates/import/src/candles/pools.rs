@@ -119,7 +119,7 @@ pub(super) fn is_of_said_token(file: &FileToImport<'_>, sheet: &Sheet, found: &C
         (_, Some(token)) => format!(", and --token says {token}"),
     };
     let refusal = Refusal::new(format!(
-        "has prices of {of} in {currency}, the two tokens of its pool{by}: say --token with the address of {of}, or --broken-too if they are of another token all the same"
+        "has prices of {of} in {currency}, the two tokens of its pool{by}: say --token with the address of {of}, or --broken-too to take them anyway"
     ));
     Err(match priced.address {
         Some(address) => refusal.say("token", address.to_string()),

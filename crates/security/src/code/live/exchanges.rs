@@ -174,14 +174,17 @@ impl Exchanges {
             let Some(logged) = state.events(&filter) else { continue };
             whole &= logged.whole;
             let exchange = self.exchanges.iter().find(|exchange| exchange.chain == chain && exchange.factory.0 == filter.address.0);
-            let keys: Vec<PoolKey> = logged.events.iter().filter_map(PoolKey::of_event).collect();
-            // Anybody may open more of them: the first and the newest are looked at.
-            let newest = keys.len().saturating_sub(OPENED_MAX).max(OPENED_MAX);
-            for key in keys.iter().take(OPENED_MAX).chain(keys.iter().skip(newest)) {
+            let quote_of = |key: &PoolKey| {
                 let coin = if key.coins[0] == token { key.coins[1] } else { key.coins[0] };
-                let is_quote =
-                    |quote: &&QuoteCoin| quote.chain == chain && (quote.address == coin || quote.native && coin.is_zero()) && coin != token;
-                let Some((exchange, quote)) = exchange.zip(self.quotes.iter().find(is_quote)) else { continue };
+                let is_quote = |quote: &&QuoteCoin| quote.address == coin || quote.native && coin.is_zero();
+                self.quotes.iter().filter(|quote| quote.chain == chain && coin != token).find(is_quote)
+            };
+            let keys = logged.events.iter().filter_map(PoolKey::of_event);
+            let known: Vec<(PoolKey, &QuoteCoin)> = keys.filter_map(|key| Some((key, quote_of(&key)?))).collect();
+            let Some(exchange) = exchange else { continue };
+            // Anybody may open more of them: the first and the newest are looked at.
+            let newest = known.len().saturating_sub(OPENED_MAX).max(OPENED_MAX);
+            for (key, quote) in known.iter().take(OPENED_MAX).chain(known.iter().skip(newest)) {
                 let fee = if key.fee == DYNAMIC_FEE { 0 } else { key.fee };
                 found.push(PoolPlace { address: exchange.factory, exchange, quote, fee, token, key: Some(*key) });
             }

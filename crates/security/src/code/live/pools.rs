@@ -26,9 +26,11 @@ const POOL_SLOTS_V3: &[u64] = &[0, 1, 2, 3, 4, 5];
 const FIRST_SLOTS: u64 = 40;
 /// EIP-1967: who can exchange the contract behind a proxy.
 pub(super) const ADMIN_SLOT: &str = "b53127684a568b3173ae13b9f8a6016e243e63b6e8ee1178d6a717850b5d6103";
+/// EIP-1967: where the contract behind a proxy is named.
+pub(super) const IMPLEMENTATION_SLOT: &str = "360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc";
 /// Slots that name the code behind a proxy (EIP-1967 implementation, beacon and admin; EIP-1822; the older `org.zeppelinos.proxy`).
 const PROXY_SLOTS: [&str; 5] = [
-    "360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc",
+    IMPLEMENTATION_SLOT,
     "a3f0ad74e5423aebfd80d3ef4346578335a9a72aeaee59ff6cb3582b35133d50",
     ADMIN_SLOT,
     "c5f16f0fcc639fa48a6947836d9850f504798523bf8c9a3a87d5876cf622bcf7",

@@ -17,8 +17,6 @@ const OWNERS_MAX: usize = 3;
 const DELAYS: [Selector; 2] = [[0xF2, 0x7A, 0x0C, 0x92], [0x6A, 0x42, 0xB8, 0xF8]];
 /// A longer delay is none that somebody set.
 const DELAY_MAX: u64 = 10 * 365 * DAY;
-/// EIP-1967: where the contract behind a proxy is named.
-const IMPLEMENTATION_SLOT: &str = "360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc";
 const DAY: u64 = 86_400;
 /// How long an exchange may have to be announced before, at most.
 const WAITS: [u64; 6] = [3_600, DAY, 2 * DAY, 3 * DAY, 7 * DAY, 31 * DAY];
@@ -54,7 +52,7 @@ pub(super) fn upgraded_by(machine: &mut Machine<'_>, proxy: Address, own: &[Func
 /// How long the admin has to wait between two calls that exchange the contract, where no single one does; `None` where one does, or nothing was
 /// found that does: then no wait is certain.
 fn announced(machine: &mut Machine<'_>, proxy: Address, admin: Address, own: &[Function]) -> Option<u64> {
-    let slot = U256::from_str_radix(IMPLEMENTATION_SLOT, 16).ok()?;
+    let slot = U256::from_str_radix(pools::IMPLEMENTATION_SLOT, 16).ok()?;
     let was = machine.world().slot(proxy, slot);
     // Any contract that is there.
     let filling = Filling { numbers: vec![U256::ZERO], ..Filling::plain(vec![machine.people.coin], U256::ZERO) };
