@@ -113,6 +113,21 @@ fn a_running_program_sees_new_and_revoked_keys_at_once() {
 }
 
 #[test]
+fn a_damaged_file_of_keys_is_read_as_far_as_it_can_be_and_kept_before_it_is_written() {
+    let state = folder();
+    let good = format!("td_{}", "5".repeat(64));
+    let bytes = [b"\xef\xbb\xbf", good.as_bytes(), b"\n\xff\x80 x\n"].concat();
+    fs::write(state.path().join("keys"), &bytes).expect("a file");
+    let keys = keys(state.path());
+    assert!(keys.accepts(good.as_bytes()), "a mark is no letter of the key");
+    keys.new_key().expect("a key");
+    assert_eq!(set_aside(state.path(), "keys"), [bytes]);
+    keys.new_key().expect("a key");
+    assert!(keys.accepts(good.as_bytes()));
+    assert_eq!(set_aside(state.path(), "keys").len(), 1, "what is written is whole");
+}
+
+#[test]
 fn no_key_opens_when_its_file_is_gone() {
     let state = folder();
     let keys = keys(state.path());

@@ -19,7 +19,7 @@ use model::{
     locks::{Locked as _, SharedLock as _},
     time::Time,
 };
-use store::private_files::{exclusively, read_text, write_atomic};
+use store::private_files::{copy_aside, exclusively, read_text, read_whole_text, write_atomic};
 use system::FileId;
 
 /// Environment variable with the only key; it takes precedence over all files.
@@ -259,7 +259,7 @@ impl Keys {
         };
         let key = exclusively(folder(path), || {
             let key = find(&read(path, &self.source)?.keys)?;
-            let text = read_text(path, FILE_BYTES_MAX).map_err(|error| unreadable(path, &error))?;
+            let text = text_to_change(path).map_err(|error| unreadable(path, &error))?;
             let kept: String = text.split_inclusive('\n').filter(|line| line.split_whitespace().next() != Some(&key.secret)).collect();
             write_atomic(path, kept.as_bytes())?;
             Ok(key)
@@ -381,8 +381,17 @@ fn too_open(path: &Path, source: &KeySource) -> Option<String> {
     Some(format!("{what} in `{}` can be read by other users (mode {mode:04o}): run chmod 600 on the file", path.display()))
 }
 
+/// The file's text, which is written again. Of a damaged one a copy is kept.
+fn text_to_change(path: &Path) -> std::io::Result<String> {
+    let text = read_text(path, FILE_BYTES_MAX)?;
+    if read_whole_text(path, FILE_BYTES_MAX).is_err() {
+        copy_aside(path)?;
+    }
+    Ok(text)
+}
+
 fn append(path: &Path, key: &ApiKey) -> Result<(), String> {
-    let mut text = match read_text(path, FILE_BYTES_MAX) {
+    let mut text = match text_to_change(path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => HEADER.to_owned(),
         Err(error) => return Err(unreadable(path, &error)),

@@ -62,14 +62,11 @@ pub fn read_state<T>(path: &Path, limit: u64, parse: impl FnOnce(&str) -> Result
 }
 
 /// Copies a file aside that is about to be written with a part of its content replaced.
-pub fn copy_aside(path: &Path) -> Result<(), String> {
+pub fn copy_aside(path: &Path) -> io::Result<()> {
     let aside = free_name(path);
-    let copy = || {
-        let mut options = OpenOptions::new();
-        let mut copy = system::private(options.write(true).create_new(true)).open(&aside)?;
-        io::copy(&mut source::open_regular(path)?, &mut copy)
-    };
-    copy().map_err(|error| format!("cannot keep a copy of `{}`, which is damaged: {error}: move it away", path.display()))?;
+    let mut options = OpenOptions::new();
+    let mut copy = system::private(options.write(true).create_new(true)).open(&aside)?;
+    io::copy(&mut source::open_regular(path)?, &mut copy)?;
     notify(format!("`{}` is damaged in parts: a copy of it is kept as `{}`", path.display(), aside.display()));
     Ok(())
 }
