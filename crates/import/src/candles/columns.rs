@@ -393,11 +393,9 @@ fn fitting(
             Ok((prices, Some(says)))
         }
         _ if first.is_none() => Err(refusal(sheet, "its prices are empty or no numbers", "take a file that has some")),
-        _ if few => Err(refusal(
-            sheet,
-            &why,
-            "take a file whose prices fit, or say --broken-too to take it anyway; no analysis uses these rows",
-        )),
+        _ if few => {
+            Err(refusal(sheet, &why, "take a file whose prices fit, or say --broken-too to take it anyway; no analysis uses these rows"))
+        }
         // No option helps: the columns are known, and no other order of them fits.
         FoundOrder::Nothing if !said && PRICES.iter().zip(prices).all(|(ours, at)| plain(&sheet.names[at]) == *ours) => {
             Err(Refusal::new(format!(
