@@ -9,7 +9,8 @@ use std::{collections::BTreeSet, fmt::Write as _, fs, path::Path};
 
 use api::routes::ENDPOINTS;
 
-use self::source::{ROOT, Source, program, sources, words};
+use self::source::{ROOT, program, words};
+pub(crate) use self::source::{Source, sources};
 
 /// Libraries that only some crates may depend on, and why; the program itself is `tokendeck`.
 const LIBRARIES: &[(&[&str], &[&str], &str)] = &[

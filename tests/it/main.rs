@@ -51,4 +51,5 @@ mod trendline_properties;
 mod wait;
 mod warnings;
 mod watch;
+mod words;
 mod yields;

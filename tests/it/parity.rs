@@ -310,10 +310,10 @@ impl FrontEnds {
             command.args(["--body", "body.json"]);
         }
         let output = command.stdin(Stdio::null()).output().unwrap();
-        // The estimated cost of remote fetches is printed beside the answer.
+        // The estimated cost of remote fetches, and how long a busy machine has waited for them, are printed beside the answer.
         let said = String::from_utf8(output.stderr).unwrap();
-        let cost = |line: &str| line.contains(" elsewhere, up to ") || line.contains(" rows of `warehouse`, about ");
-        let said = said.split_inclusive('\n').filter(|line| !cost(line)).collect();
+        let beside = [" elsewhere, up to ", " rows of `warehouse`, about ", "waiting for `warehouse`"];
+        let said = said.split_inclusive('\n').filter(|line| !beside.iter().any(|text| line.contains(text))).collect();
         (output.status.code().unwrap_or(-1), output.stdout, said)
     }
 

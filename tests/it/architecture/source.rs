@@ -8,10 +8,10 @@ use std::{
 
 pub(super) const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
-pub(super) struct Source {
+pub(crate) struct Source {
     /// Relative to the root, with `/`.
-    pub(super) path: String,
-    pub(super) text: String,
+    pub(crate) path: String,
+    pub(crate) text: String,
     /// Number of lines before the test module at the end; 0 for a test file.
     code: usize,
 }
@@ -41,7 +41,7 @@ pub(super) fn program() -> Vec<Source> {
 }
 
 /// Reads the Rust files below a folder of the repository.
-pub(super) fn sources(folder: &str) -> Vec<Source> {
+pub(crate) fn sources(folder: &str) -> Vec<Source> {
     let mut files = Vec::new();
     walk(&Path::new(ROOT).join(folder), &mut files);
     files.retain(|file| file.extension().is_some_and(|ending| ending == "rs"));
@@ -75,9 +75,14 @@ fn opens_tests(text: &str) -> impl FnMut(&str) -> bool {
 }
 
 impl Source {
-    pub(super) fn of(path: &str, text: &str) -> Self {
+    pub(crate) fn of(path: &str, text: &str) -> Self {
         let code = text.lines().position(opens_tests(text)).unwrap_or(usize::MAX);
         Self { path: path.to_owned(), text: text.to_owned(), code }
+    }
+
+    /// Number of lines before the test module at the end.
+    pub(crate) const fn lines_of_code(&self) -> usize {
+        self.code
     }
 
     /// Numbered lines, without comments and tests.
