@@ -43,7 +43,7 @@ fn which(file: &str, tables: &[(String, Columns)], wanted: Option<&str>) -> Stri
             format!("{table} ({}{more})", columns[..columns.len().min(COLUMNS_SHOWN)].join(", "))
         })
         .collect();
-    let Some((first, _)) = tables.first() else { return "is an SQLite database without a table".to_owned() };
+    let Some((first, _)) = tables.first() else { return "is an SQLite database without tables".to_owned() };
     let more = if tables.len() > shown.len() { " and more" } else { "" };
     let missing = wanted.map_or_else(String::new, |wanted| format!("it has no `{wanted}`, and "));
     format!(
@@ -77,9 +77,7 @@ fn rows(database: &Connection, table: &str, columns: &[String]) -> Result<Vec<Ve
     let (mut read, mut rows) = (read.query([]).map_err(broken)?, vec![columns.to_vec()]);
     while let Some(row) = read.next().map_err(broken)? {
         if rows.len() * columns.len() >= CELLS_MAX {
-            return Err(format!(
-                "has more than {CELLS_MAX} values, and is read whole: write the part that is meant into a table of its own"
-            ));
+            return Err(format!("has more than {CELLS_MAX} values, the maximum; copy the part you need into a table of its own"));
         }
         let cell = |at: usize| row.get_ref(at).map(cell).map_err(broken);
         rows.push((0..columns.len()).map(cell).collect::<Result<_, _>>()?);

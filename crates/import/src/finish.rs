@@ -89,7 +89,7 @@ impl Run<'_> {
         if let [(first, (symbol, chain)), rest @ ..] = &known[..] {
             let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
             let name = coin_word(first, symbol.as_deref()).unwrap_or_else(|| first.to_string());
-            self.report.notes.push(format!("the chain of {name}{more} is `{chain}` now, as said with --chain"));
+            self.report.notes.push(format!("the chain of {name}{more} is now `{chain}`, from --chain"));
         }
         if added.is_empty() {
             return Ok(());
@@ -145,7 +145,7 @@ impl Run<'_> {
         let tokens = ExistingTable::of(&self.context, &TABLES[0])?;
         if !tokens.is_there() && !finished.is_empty() && !finished.iter().any(|finished| finished.table == TABLES[0].name) {
             let from = table::write_empty(self.folder, &TABLES[0])?;
-            self.report.notes.push("the dataset has no tokens yet, so its `tokens` table is empty: import a token list".to_owned());
+            self.report.notes.push("the dataset has no tokens yet, so its `tokens` table is empty; import a token list".to_owned());
             finished.push(Finished { table: TABLES[0].name, from, to: tokens.target, paths: tokens.paths, approximate: Vec::new() });
         }
         Ok(finished)
@@ -221,11 +221,11 @@ impl Run<'_> {
                 }
                 let (column, value) = repeat.differs.clone().unzip();
                 let reason = match column {
-                    _ if repeat.same => "a later row says the same; this one is left out".to_owned(),
+                    _ if repeat.same => "a later row is identical; this row is omitted".to_owned(),
                     Some(column) => {
-                        format!("a later row has the same {key} and another value in `{column}`; that one is kept and this one left out")
+                        format!("a later row has the same {key} but another value in `{column}`; the later row wins")
                     }
-                    None => format!("a later row has the same {key}; that one is kept and this one left out"),
+                    None => format!("a later row has the same {key}; the later row wins"),
                 };
                 let (column, row, name) = (column.map(str::to_owned), Some(repeat.row.into()), file.file.clone());
                 if !repeat.same {

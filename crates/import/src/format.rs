@@ -145,7 +145,7 @@ impl<'a> FileToImport<'a> {
 
     /// The file as a table.
     pub(super) fn sheet(&self) -> Result<&'a Sheet, String> {
-        self.sniffed.sheet.as_ref().ok_or_else(|| "holds no table".to_owned())
+        self.sniffed.sheet.as_ref().ok_or_else(|| "contains no table".to_owned())
     }
 
     /// The chain of rows that name none: the option's, else Ethereum.
@@ -188,7 +188,7 @@ impl<'a> FileToImport<'a> {
             return Ok((plan, take.of_address(address), Some(address)));
         }
         if let Some(coin) = self.hints.coin {
-            let reason = format!("cannot be of the coin {coin}: holders and transfers are a contract's, so say which with --token ADDRESS");
+            let reason = format!("cannot be about the coin {coin}: holders and transfers belong to a contract; pass --token ADDRESS");
             return Err(Refusal::new(reason).say("token", ADDRESS));
         }
         let token = self.tokens.find(&self.sniffed.name, symbol, TokenHints { contract: true, ..self.hints })?;
@@ -203,7 +203,7 @@ impl<'a> FileToImport<'a> {
         let Some(address) = text(self.format.token_at.as_ref()).and_then(Address::parse) else { return Ok(None) };
         match self.hints.token {
             Some(token) if token != address => {
-                let reason = format!("is of {address}, and --token says {token}: import it without --token");
+                let reason = format!("is about {address}, but --token is {token}; import it without --token");
                 Err(Refusal::new(reason).say("token", address.to_string()))
             }
             Some(_) => Ok(None),
@@ -229,7 +229,7 @@ impl ImportPlan {
     pub(super) fn about(mut self, token: TokenMatch) -> Self {
         self.says.insert(0, format!("token {}, {}", token.told(), token.says));
         if token.multiplier > 1.0 {
-            self.says.push(format!("its prices are for {} of the token: divided by it, and volumes multiplied", token.multiplier));
+            self.says.push(format!("its prices are for {0} tokens, so prices are divided and volumes multiplied by {0}", token.multiplier));
         }
         self.token = Some(token);
         self
@@ -282,7 +282,7 @@ impl ImportPlan {
             }
             for (name, value) in &options.pick {
                 take.manifest.filters.push((name.clone(), std::iter::once(value.clone()).collect()));
-                "are not picked".clone_into(&mut take.left_out);
+                "do not match --pick".clone_into(&mut take.left_out);
             }
         }
         Ok(self)
@@ -298,7 +298,7 @@ fn one_list(file: &FileToImport<'_>) -> Result<(), Refusal> {
         return Ok(());
     }
     let shown = few(lists.iter().map(|list| format!("`{list}`")), 6);
-    let reason = format!("holds several lists of the same shape: {shown}; say which to take, as in `--pick {LIST}={}`", lists[0]);
+    let reason = format!("contains several lists of the same shape: {shown}; choose one, as in `--pick {LIST}={}`", lists[0]);
     Err(Refusal::new(reason).say("pick", format!("{LIST}={VALUE}")))
 }
 

@@ -71,7 +71,8 @@ choices! {
     Dates("day (31.12.2024) or month (12/31/2024)") { Day = "day", Month = "month", }
 
     /// The unit of token amounts, of yields, or of fees.
-    AmountUnit("raw (smallest units) or whole (whole tokens); of yields percent or fraction, of fees millionths too") {
+    AmountUnit("raw (base units) or whole (whole tokens) for amounts, percent or fraction for yields, percent, fraction or millionths for \
+         fees") {
         /// Smallest units.
         Raw = "raw",
         /// Whole tokens.
@@ -110,7 +111,7 @@ impl ImportOptions {
             "volume" => self.volume = Some(value.parse()?),
             "decimals" => self.decimals = Some(decimals(value)?),
             "dates" => self.dates = Some(value.parse()?),
-            _ => return Err(format!("no option `--{option}` takes a value here: --{}", VALUED.join(", --"))),
+            _ => return Err(format!("unknown option `--{option}`; the options with a value are --{}", VALUED.join(", --"))),
         }
         Ok(())
     }
@@ -173,7 +174,7 @@ pub fn token(text: &str) -> Result<Address, String> {
 /// Parses a known chain, by any of its names.
 pub fn chain(text: &str) -> Result<Chain, String> {
     filled(text)?;
-    Chain::known(text).ok_or_else(|| format!("no such chain is known: did you mean {}?", Chain::nearest(text).join(", ")))
+    Chain::known(text).ok_or_else(|| format!("unknown chain; did you mean {}?", Chain::nearest(text).join(", ")))
 }
 
 /// Refuses a placeholder: a suggested command must not run until it is filled in.

@@ -38,7 +38,7 @@ pub(super) struct Outline(Vec<(String, OutlineNode)>);
 
 impl Outline {
     pub(super) fn of(text: &[u8]) -> Result<Self, String> {
-        let whole: &RawValue = serde_json::from_slice(text).map_err(|error| format!("is not whole JSON: {error}; fetch it again"))?;
+        let whole: &RawValue = serde_json::from_slice(text).map_err(|error| format!("is not complete JSON: {error}; download it again"))?;
         let mut nodes = Vec::new();
         describe(whole, "", 0, &mut nodes);
         Ok(Self(nodes))
@@ -79,7 +79,7 @@ impl fmt::Display for Outline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("JSON: ")?;
         match &self.0.first().map(|(_, node)| node) {
-            Some(OutlineNode::Object(members)) if *members > MEMBERS => write!(f, "an object of {members} members"),
+            Some(OutlineNode::Object(members)) if *members > MEMBERS => write!(f, "an object of {members} fields"),
             Some(OutlineNode::Object(_)) => {
                 let names: Vec<String> = self
                     .0

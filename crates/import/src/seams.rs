@@ -44,7 +44,7 @@ impl SeriesSpan {
             return None;
         }
         let may = JUMP.powf((apart / step).max(1.0));
-        (begins / ends > may || ends / begins > may).then(|| format!("end at {ends} and go on at {begins}"))
+        (begins / ends > may || ends / begins > may).then(|| format!("the price jumps from {ends} to {begins} where they meet"))
     }
 }
 
@@ -53,8 +53,8 @@ pub(super) fn meets(known: &[PartSpan], path: &Path, token: Address, span: Serie
     for (_, name, _, other) in known.iter().filter(|(of, _, about, _)| of == path && *about == token) {
         if let Some(jump) = other.jump(span).or_else(|| span.jump(*other)) {
             return Err(Refusal::new(format!(
-                "and `{name}` are no one series: where they meet, the prices {jump}; save the one that is meant as a file of its own, or say --broken-too if \
-                 both are of one token all the same"
+                "and `{name}` are not one series: {jump}; save the part you need as a separate file, or pass --broken-too if both \
+                 belong to one token"
             )));
         }
     }

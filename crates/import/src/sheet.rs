@@ -115,7 +115,7 @@ impl Sheet {
 
     fn laid(laid: TextLayout, first: Vec<Vec<String>>, semicolons: bool, source: SheetSource) -> Self {
         let beside = laid.preamble.into_iter().map(|text| ("preamble".to_owned(), text)).collect();
-        let says = laid.types.then(|| "the row below its header names types and is left out".to_owned()).into_iter().collect();
+        let says = laid.types.then(|| "the row below the header contains types and is omitted".to_owned()).into_iter().collect();
         Self { says, tickers: laid.tickers, ..Self::made(laid.names, laid.named, first, beside, semicolons, source) }
     }
 
@@ -137,7 +137,7 @@ impl Sheet {
         if let SheetSource::Separated(layout) = &mut self.source {
             layout.names = Some(self.names.clone());
         }
-        self.says.push(format!("of the tickers side by side in it, `{ticker}` is taken"));
+        self.says.push(format!("its tickers are side by side, and only `{ticker}` is imported"));
         self.beside.push(("preamble".to_owned(), ticker));
         Ok(())
     }

@@ -27,7 +27,7 @@ impl StagingFolder {
     /// Creates it in the dataset's folder, which is created if missing.
     pub(super) fn in_dataset(into: &Path) -> Result<Self, String> {
         let made = !into.exists();
-        fs::create_dir_all(into).map_err(|error| format!("the folder `{}` cannot be made: {error}", into.display()))?;
+        fs::create_dir_all(into).map_err(|error| format!("the folder `{}` cannot be created: {error}", into.display()))?;
         Self::at(into.join(FOLDER), made.then(|| into.to_owned()))
     }
 
@@ -53,7 +53,7 @@ impl StagingFolder {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
                     return Err(format!(
-                        "another import writes to `{}`: wait until it is done",
+                        "another import is writing to `{}`; wait until it is done",
                         folder.parent().unwrap_or(&folder).display()
                     ));
                 }

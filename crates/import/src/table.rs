@@ -151,7 +151,8 @@ fn fits(schema: &TableSchema, said: &TableManifest) -> Result<(), String> {
     what.map_or(Ok(()), |what| {
         let table = schema.name;
         Err(format!(
-            "the `{what}` of [tables.{table}] in dataset.toml would change imported rows too: import into another folder, or take it out"
+            "the `{what}` of [tables.{table}] in dataset.toml would change imported rows too; import into another folder, or remove \
+             it"
         ))
     })
 }

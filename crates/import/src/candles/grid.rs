@@ -13,9 +13,9 @@ use model::{
 /// Added column that marks the rows of whole candles.
 pub(crate) const WHOLE: &str = "whole";
 /// Why the other rows are left out.
-pub(crate) const PART: &str = "lie between whole candles, as the price of the moment of asking does";
-pub(crate) const ENDS: &str = "its times are the ends of the candles: each candle is put where it begins";
-pub(crate) const TOO_FEW: &str = "has too few candles to tell how long each is: fetch more days";
+pub(crate) const PART: &str = "lie between full candles, like the price at the time of the request";
+pub(crate) const ENDS: &str = "its times are the ends of the candles, so each candle is moved to its start";
+pub(crate) const TOO_FEW: &str = "has too few candles to determine their length; fetch more days";
 
 /// At most one in so many rows may be off the grid, and one row of any file.
 const ONE_OF: usize = 20;
@@ -184,7 +184,7 @@ impl CandleTimes {
         let Grid { step, furthest, .. } = self.grid.filter(|grid| grid.furthest > 0)?;
         let off = (furthest + 999) / 1_000;
         let seconds = if off == 1 { "1 second".to_owned() } else { format!("{off} seconds") };
-        Some(format!("assumed: its candles are {} apart, and times that are up to {seconds} off are put where they belong", Interval(step)))
+        Some(format!("assumed: its candles are {} apart; times up to {seconds} off are moved to the full step", Interval(step)))
     }
 }
 

@@ -97,9 +97,11 @@ pub(super) fn is_of_said_token(file: &FileToImport<'_>, sheet: &Sheet, found: &C
     let (of, currency) = (priced.told(), quote.told());
     // A token without a symbol may be a dollar.
     if quote.symbol.is_some() && !quote.is_dollar() {
-        return Err(
-            format!("has prices of {of} in {currency}, and candles are in USD: take prices in USD, or say --as-usd if they are").into()
-        );
+        return Err(format!(
+            "has prices of {of} in {currency}, but candles must be in USD; use a file with prices in USD, or pass --as-usd if \
+                 they are in USD"
+        )
+        .into());
     }
     let is_named = |said: &str| priced.symbol.as_deref().is_none_or(|symbol| alike(said, symbol));
     let is_said = match (file.hints.token, file.hints.coin) {

@@ -44,9 +44,9 @@ pub(super) fn by_series(
 ) -> Result<(ImportPlan, bool), Refusal> {
     for (name, value) in &file.options.pick {
         if !sheet.names.iter().any(|known| known.eq_ignore_ascii_case(name)) {
-            return Err(format!("has no column `{name}` to pick by: it has {}", listed(&sheet.names)).into());
+            return Err(format!("has no column `{name}` for --pick; its columns are {}", listed(&sheet.names)).into());
         }
-        take = take.keep(name, &[value], "are not picked");
+        take = take.keep(name, &[value], "do not match --pick");
     }
     let names = Names::of(&sheet.names);
     let token = token_column(sheet, &names);
@@ -78,7 +78,7 @@ pub(super) fn by_series(
     };
     if file.hints.token.is_some() || pair::address(&file.sniffed.name).is_some() {
         let refusal = pick(file, sheet, &parts);
-        return Err(Refusal { reason: format!("{}; then --token says which token it is", refusal.reason), ..refusal });
+        return Err(Refusal { reason: format!("{}. Then --token names the token of that series", refusal.reason), ..refusal });
     }
     split(file, sheet, &parts, symbol, take).map(|plan| (plan, true))
 }
@@ -95,7 +95,7 @@ fn split(file: &FileToImport<'_>, sheet: &Sheet, parts: &SeriesColumns, symbol: 
                 if let Some(other) = taken.insert(address, value.clone()) {
                     let picked = format!("{}={value}", sheet.names[symbol]);
                     return Err(Refusal::new(format!(
-                        "has `{other}` and `{value}` in `{}`, which are one token, {}: pick one with --pick {picked}",
+                        "has `{other}` and `{value}` in `{}`, which are the same token, {}; choose one with --pick {picked}",
                         sheet.names[symbol],
                         token.told()
                     ))
@@ -116,7 +116,7 @@ fn split(file: &FileToImport<'_>, sheet: &Sheet, parts: &SeriesColumns, symbol: 
     }
     take.rule("token_address").from = Some(sheet.names[symbol].clone());
     if !unknown.is_empty() {
-        take = take.keep(&sheet.names[symbol], &known, "are of symbols that are no tokens of the dataset");
+        take = take.keep(&sheet.names[symbol], &known, "have symbols of tokens that are not in the dataset");
         says.push(format!("rows of {} symbols are left out: the first {}", unknown.len(), unknown[0]));
     }
     let more = says.len().saturating_sub(20);
@@ -270,9 +270,11 @@ pub(super) fn quotes(sheet: &Sheet) -> bool {
 /// Refuses prices that texts beside the table state to be in another currency.
 fn in_dollars(file: &FileToImport<'_>, sheet: &Sheet) -> Result<(), Refusal> {
     match sheet.beside(QUOTED).filter(|_| !file.options.as_usd) {
-        Some(quote) if pair::is_currency(&quote.to_lowercase()) && !pair::is_dollar(quote) => {
-            Err(format!("has prices in {quote}, and candles are in USD: take them in USD, or say --as-usd if they are").into())
-        }
+        Some(quote) if pair::is_currency(&quote.to_lowercase()) && !pair::is_dollar(quote) => Err(format!(
+            "has prices in {quote}, but candles must be in USD; use a file with prices in USD, or pass --as-usd if they are in \
+                 USD"
+        )
+        .into()),
         _ => Ok(()),
     }
 }
@@ -295,7 +297,8 @@ fn pick(file: &FileToImport<'_>, sheet: &Sheet, parts: &SeriesColumns) -> Refusa
     let wheres: Vec<String> = picked.iter().map(|(name, value)| format!("{name} = \"{value}\"")).collect();
     let flags: Vec<String> = picks.iter().map(|pick| format!("--pick {pick}")).collect();
     Refusal::new(format!(
-        "holds {} series of candles, and one file gives one a token: {}. Say which to take, as in `{}`; every other one takes a run of its own",
+        "contains {} series of candles, but one file can supply only one per token: {}. Choose one, as in `{}`, and import every \
+         other one separately",
         parts.found.len(),
         shown.join("; "),
         flags.join(" ")

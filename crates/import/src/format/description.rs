@@ -68,7 +68,7 @@ impl Formats {
             let mut own = parse(&text).map_err(|reason| format!("`{}`, {reason}", file.display()))?;
             if own.iter().any(|format| format.word == MAPPED) {
                 return Err(format!(
-                    "`{}` describes `{MAPPED}`, which is the name of tables in our own columns: take another",
+                    "`{}` describes `{MAPPED}`, which is the name of tables in tokendeck columns; choose another",
                     file.display()
                 ));
             }
@@ -108,7 +108,7 @@ impl Formats {
     /// The formats as a Markdown table.
     pub fn table(&self) -> String {
         let row = |format: &FormatRow| format!("| {} | {} | {} |\n", format.title, format.looks, format.tables());
-        format!("| format | known by | goes to |\n|---|---|---|\n{}", self.0.iter().map(row).collect::<String>())
+        format!("| format | recognized by | table |\n|---|---|---|\n{}", self.0.iter().map(row).collect::<String>())
     }
 }
 
@@ -262,10 +262,10 @@ impl Signs {
             parts.push(format!("JSON: {place}{of}{objects}"));
         }
         if let Some((least, most)) = self.width {
-            let width = if least == most { least.to_string() } else { format!("{least} to {most}") };
+            let width = if least == most { least.to_string() } else { format!("{least}–{most}") };
             parts.push(format!("{width} columns{}", if self.named == Some(false) { " without names" } else { "" }));
         }
-        parts.extend(self.mentions.as_ref().filter(|_| self.list.is_none()).map(|word| format!("`{word}` before its rows")));
+        parts.extend(self.mentions.as_ref().filter(|_| self.list.is_none()).map(|word| format!("`{word}` above its rows")));
         if parts.is_empty() {
             parts.push(format!("JSON: {}", [self.members.as_slice(), &self.texts].concat().join(", ")));
         }
@@ -315,7 +315,7 @@ fn parse(text: &str) -> Result<Vec<FormatRow>, String> {
         if let Some(tables) = entry.table()?.iter().find(|member| member.key == "tables") {
             format.mappings = read_tables(tables)?;
             if let Some((table, _)) = format.mappings.iter().find(|(_, manifest)| says_where(manifest)) {
-                let must = "says where its rows are (`path`, `source`, `header`, `skip`), which a format does not";
+                let must = "sets where its rows are (`path`, `source`, `header`, `skip`), which a format cannot do";
                 return Err(tables.error(format!("`{table}` {must}")));
             }
         }
@@ -332,10 +332,10 @@ fn parse(text: &str) -> Result<Vec<FormatRow>, String> {
             format.into = format.read_by.map_or_else(described, |reader| reader.into.split(' ').map(str::to_owned).collect());
         }
         if format.known.is_empty() && format.names.is_empty() && format.read_by.is_none() {
-            return Err(entry.wrong("has neither `known` nor a `reader`, so that no file is of it"));
+            return Err(entry.wrong("has neither `known` nor a `reader`, so it matches no file"));
         }
         if format.into.is_empty() {
-            return Err(entry.wrong("has neither `tables` nor a `reader`, so that nothing is read from it"));
+            return Err(entry.wrong("has neither `tables` nor a `reader`, so nothing is read from it"));
         }
         if format.title.is_empty() {
             format.title.clone_from(&format.word);

@@ -31,7 +31,7 @@ pub(super) fn in_fraction(
         Some(AmountUnit::Raw | AmountUnit::Whole | AmountUnit::Fraction) | None => return Ok(plan),
     };
     take.rule("fee").scale = Some(scale);
-    Ok(plan.saying(format!("its `{}` is in {unit}: multiplied by {scale}", sheet.names[at])))
+    Ok(plan.saying(format!("its `{}` is in {unit}, so it is multiplied by {scale}", sheet.names[at])))
 }
 
 fn shown(sheet: &Sheet, at: usize) -> Option<AmountUnit> {

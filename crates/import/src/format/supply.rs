@@ -64,7 +64,8 @@ fn asked(sheet: &Sheet) -> Refusal {
     let at = Names::of(&sheet.names).find(SUPPLY).unwrap_or_default();
     let shown = sheet.column(at).find(|cell| !cell.is_empty()).unwrap_or_default();
     Refusal::new(format!(
-        "is nearest to tokens, but its supplies, as `{shown}` in `{}`, may be whole tokens or smallest units: say --unit whole or --unit raw",
+        "looks like tokens, but its supplies, such as `{shown}` in `{}`, may be whole tokens or base units; pass --unit whole or \
+         --unit raw",
         sheet.names[at]
     ))
     .say("unit", UNIT)

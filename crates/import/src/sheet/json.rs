@@ -363,7 +363,7 @@ fn flattened(value: &RawValue, prefix: &str, depth: usize, into: &mut Vec<(Strin
 impl Json {
     /// The largest table in the text; `None` if there is none.
     pub(crate) fn of(text: &[u8]) -> Result<Option<Self>, String> {
-        let whole: &RawValue = serde_json::from_slice(text).map_err(|error| format!("is not whole JSON: {error}; fetch it again"))?;
+        let whole: &RawValue = serde_json::from_slice(text).map_err(|error| format!("is not complete JSON: {error}; download it again"))?;
         let mut search = Search { best: None, beside: Vec::new() };
         search.walk(whole, &mut Vec::new());
         // A lone object of values is a file of one row.
@@ -400,7 +400,7 @@ impl Json {
         let mut json = Self::made(String::new(), Self::of_lines(&rows), Vec::new());
         json.notes = source::note_on_nan(nan).into_iter().collect();
         let note =
-            |first: &usize| format!("warning: {} of its {all} lines are no JSON, and are left out; the first is line {first}", bad.len());
+            |first: &usize| format!("warning: {} of its {all} lines are not JSON and are omitted; the first is line {first}", bad.len());
         json.notes.extend(bad.first().map(note));
         json
     }

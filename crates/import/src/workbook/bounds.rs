@@ -45,7 +45,7 @@ pub(super) fn check(path: &Path) -> Result<(), String> {
 }
 
 fn too_long(name: &str) -> String {
-    format!("has a text of more than {} MiB in `{name}`, which no cell has: it is damaged", ITEM_MAX >> 20)
+    format!("has a text of more than {} MiB in `{name}`, longer than any cell: it is damaged", ITEM_MAX >> 20)
 }
 
 /// What all parts hold.
@@ -60,7 +60,7 @@ struct Counts {
 impl Counts {
     fn unpacked(&mut self, bytes: u64) -> Result<(), String> {
         self.bytes = self.bytes.saturating_add(bytes);
-        let reason = || format!("unpacks to more than {} MiB, and a workbook is read whole: save its sheets as CSV", UNPACKED_MAX >> 20);
+        let reason = || format!("unpacks to more than {} MiB, the maximum for a workbook; save its sheets as CSV", UNPACKED_MAX >> 20);
         if self.bytes > UNPACKED_MAX { Err(reason()) } else { Ok(()) }
     }
 
@@ -95,7 +95,7 @@ impl Counts {
 }
 
 fn too_many_texts(count: u64) -> String {
-    format!("has {count} texts, or says so, and at most {SHARED_MAX} are read: save its sheets as CSV")
+    format!("has or declares {count} texts, but at most {SHARED_MAX} are supported; save its sheets as CSV")
 }
 
 /// The largest number that `uniqueCount` is said to be.
@@ -179,7 +179,7 @@ fn tags(reader: &mut impl BufRead, name: &str, counts: &mut Counts) -> Result<()
     let odd = scan.odd || scan.in_tag || !scan.starts.is_empty();
     // Shared texts are where a declared number is, and must be read as the reader reads them.
     let strict = name.eq_ignore_ascii_case("sharedStrings.xml");
-    if odd && (bytes > ODD_MAX || strict) { Err(format!("is a damaged workbook: `{name}` is no whole XML")) } else { Ok(()) }
+    if odd && (bytes > ODD_MAX || strict) { Err(format!("is a damaged workbook: `{name}` is not complete XML")) } else { Ok(()) }
 }
 
 struct Scan<'a> {
@@ -331,7 +331,7 @@ impl<R: BufRead> BufRead for Limited<R> {
         let most = self.item.min(usize::try_from(self.all).unwrap_or(usize::MAX));
         let bytes = self.inner.fill_buf()?;
         if most == 0 && !bytes.is_empty() {
-            return Err(io::Error::other("it holds far more than its cells would take"));
+            return Err(io::Error::other("it contains far more data than its cells would need"));
         }
         Ok(bytes.get(..most).unwrap_or(bytes))
     }

@@ -52,7 +52,7 @@ impl SheetGrid {
         let known = self.rows.get(row).map_or(0, Vec::len);
         let empty = (row + 1).saturating_sub(self.rows.len()) + column.saturating_sub(known);
         if !room.fits(empty) {
-            return Err("has cells so far apart that most of it is empty: save the table in it as CSV".to_owned());
+            return Err("has cells so far apart that it is mostly empty; save its table as CSV".to_owned());
         }
         room.empty += empty;
         if row >= self.rows.len() {
@@ -92,7 +92,7 @@ impl SheetGrid {
 }
 
 pub(super) fn too_many_cells() -> String {
-    format!("has more than {CELLS_MAX} cells, and a workbook is read whole: save its sheets as CSV")
+    format!("has more than {CELLS_MAX} cells, the maximum for a workbook; save its sheets as CSV")
 }
 
 #[cfg(test)]
