@@ -118,7 +118,7 @@ mod tests {
             assert_eq!(with_path(text, "candles", &paths).expect(text), expected, "{text}");
         }
         let inline = "tables = { candles = { columns = { open = 'o' } } }\n";
-        assert!(with_path(inline, "candles", &paths).unwrap_err().contains("in a way that cannot be added to"));
+        assert!(with_path(inline, "candles", &paths).unwrap_err().contains("in a way that an import cannot extend"));
     }
 
     #[test]

@@ -281,11 +281,14 @@ impl FileFacts {
 /// The note on the rejected rows of one table, which every load repeats, as the file is not read again; `None` if there are none.
 fn note_on_rejected_rows(taken: &Taken, findings: &[Finding]) -> Option<String> {
     let first = findings.iter().find(|finding| finding.severity == Severity::Error && finding.row.is_some());
-    let shown = first.map_or_else(String::new, |finding| {
-        format!("{}: {}", if taken.set_aside > 1 { "; the first" } else { "" }, quality::row_of(finding))
-    });
-    let which = if taken.set_aside == 1 { "is missing, as it was rejected" } else { "are missing, as they were rejected" };
-    (taken.set_aside > 0).then(|| format!("warning: {} of its {} rows {which}{shown}", taken.set_aside, taken.rows))
+    let first = first.map(quality::row_of);
+    match (taken.set_aside, first, taken.rows) {
+        (0, ..) => None,
+        (1, Some(first), rows) => Some(format!("warning: 1 of its {rows} rows was rejected: {first}")),
+        (1, None, rows) => Some(format!("warning: 1 of its {rows} rows was rejected")),
+        (rejected, Some(first), rows) => Some(format!("warning: {rejected} of its {rows} rows were rejected; the first: {first}")),
+        (rejected, None, rows) => Some(format!("warning: {rejected} of its {rows} rows were rejected")),
+    }
 }
 
 /// Refuses `--map` of a missing column, which would otherwise be ignored silently.

@@ -40,11 +40,12 @@ impl Run<'_> {
                 IMPORTED => origin::named(&existing.origins, &replaced.tokens),
                 other => name(other).map_or_else(String::new, Origin::told),
             };
-            let candles = if replaced.rows == 1 { "1 candle takes".to_owned() } else { format!("{} candles take", replaced.rows) };
-            let text = format!(
-                "warning: {candles} the place of others of {} with other figures, which came from {theirs}",
-                few(&replaced.tokens, 3)
-            );
+            let tokens = few(&replaced.tokens, 3);
+            let text = if replaced.rows == 1 {
+                format!("warning: 1 candle replaces an earlier one of {tokens} with different values, from {theirs}")
+            } else {
+                format!("warning: {} candles replace earlier ones of {tokens} with different values, from {theirs}", replaced.rows)
+            };
             if let Some(file) = self.report.files.iter_mut().find(|file| file.source == Some(*source)) {
                 file.says.push(text);
             }
@@ -97,13 +98,16 @@ impl Run<'_> {
         let coin = |(token, (symbol, _)): &(Address, (Option<String>, Chain))| coin_word(token, symbol.as_deref());
         let shown: Vec<String> = added.iter().take(3).map(|one| coin(one).unwrap_or_else(|| one.0.to_string())).collect();
         let more = if added.len() > 3 { format!(" and {} more", added.len() - 3) } else { String::new() };
+        let shown = format!("{}{more}", shown.join(", "));
         // No token list has a coin without a contract.
-        let advice = if added.iter().all(|one| coin(one).is_some()) {
-            ""
+        self.report.notes.push(if added.iter().all(|one| coin(one).is_some()) {
+            format!("added to `tokens`, which did not contain them: {shown}")
         } else {
-            "; for their names and decimals import a token list, or a tokens.csv with the columns token_address, symbol, name, chain, decimals"
-        };
-        self.report.notes.push(format!("added to tokens, as nothing was known of them: {}{more}{advice}", shown.join(", ")));
+            format!(
+                "added to `tokens`, which did not contain them: {shown}; for their names and decimals, import a token list, or a tokens.csv with \
+                 the columns token_address, symbol, name, chain, decimals"
+            )
+        });
         Ok(())
     }
 

@@ -147,7 +147,7 @@ mod tests {
         assert_eq!((outline.text("data.id"), outline.list("none")), (Some("x"), Some(&First::Nothing)));
         assert_eq!(outline.to_string(), "JSON: an object with `data`, `none`, `tokens`");
         let many: Vec<String> = (0..65).map(|i| format!("\"{i}\":1")).collect();
-        assert_eq!(Outline::of(format!("{{{}}}", many.join(",")).as_bytes()).unwrap().to_string(), "JSON: an object of 65 members");
-        assert!(Outline::of(b"[[1,2],[3,").unwrap_err().starts_with("is not whole JSON: "));
+        assert_eq!(Outline::of(format!("{{{}}}", many.join(",")).as_bytes()).unwrap().to_string(), "JSON: an object of 65 fields");
+        assert!(Outline::of(b"[[1,2],[3,").unwrap_err().starts_with("is not complete JSON: "));
     }
 }

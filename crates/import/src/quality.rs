@@ -162,14 +162,12 @@ pub(super) fn conflicting(table: &str, conflicts: &[&Repeat], rows: u64, movemen
     let shown = first.differs.as_ref().map_or_else(String::new, |(column, figures)| format!(": `{column}` {figures}"));
     let first = first.row;
     if table == "holders" {
-        let asked = if movements.is_empty() {
-            "are these balances, one of each holder?".to_owned()
-        } else {
-            repeats::are_these_transfers(movements)
-        };
+        let asked = if movements.is_empty() { None } else { Some(repeats::are_these_transfers(movements)) };
+        let asked = asked.as_deref().unwrap_or("is each row the balance of one holder?");
         let reason = format!(
-            "has {count} of {rows} rows, the first of them row {first}, whose holder comes again with another balance{shown}; {asked} If they are transfers, \
-             --as transfers takes them, with --map for its columns; to keep the last of each holder say --broken-too"
+            "has {count} of {rows} rows whose holder appears again with another balance (the first is row {first}{shown}); {asked} If the rows \
+             are transfers, import them with --as transfers, and with --map for its columns; to use the last balance of each holder, pass \
+             --broken-too"
         );
         // No command is suggested: it would record an arbitrary row of each holder as the balance.
         return Some(Refusal::new(reason));

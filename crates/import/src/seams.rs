@@ -35,7 +35,7 @@ impl SeriesSpan {
         })
     }
 
-    /// How the price jumps from this part to a later one; `None` if they overlap, or if it may be so of one series.
+    /// The sentence on the price jump from this part to a later one; `None` if they overlap, or if it may be so of one series.
     fn jump(self, later: Self) -> Option<String> {
         let step = |span: Self| (span.last.0 - span.first.0) as f64 / span.rows.saturating_sub(1).max(1) as f64;
         let (step, apart) = (step(self).max(step(later)), (later.first.0 - self.last.0) as f64);

@@ -98,7 +98,7 @@ mod tests {
         let into = place.path().join("new");
         let first = StagingFolder::in_dataset(&into).unwrap();
         fs::write(first.folder.join("a.rows"), "half").unwrap();
-        assert!(StagingFolder::in_dataset(&into).unwrap_err().starts_with("another import writes to "));
+        assert!(StagingFolder::in_dataset(&into).unwrap_err().starts_with("another import is writing to "));
         drop(first);
         assert!(!into.exists());
         // Leftovers of a killed import are cleared.

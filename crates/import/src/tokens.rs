@@ -436,34 +436,25 @@ mod tests {
                 "XRPUSDT.csv",
                 None,
                 None,
-                Err(
-                    "is of `XRP`, which is no token of the dataset: say --coin XRP if it is the coin itself, or which token it is with --token",
-                ),
+                Err("is about `XRP`, which is not in the dataset; pass --coin XRP for the coin itself, or --token ADDRESS"),
             ),
             (
                 "eth_hourly.csv",
                 None,
                 None,
-                Err(
-                    "does not say which token it is of: say --coin ETH if it is the coin itself, or which token it is with --token ADDRESS",
-                ),
+                Err("does not name its token; pass --coin ETH for the coin itself, or --token ADDRESS for a token"),
             ),
-            (
-                "candles.csv",
-                None,
-                None,
-                Err("does not say which token it is of: say which it is with --token ADDRESS, or with --coin SYMBOL"),
-            ),
-            ("UNI_BTC.csv", None, None, Err("has prices of UNI in BTC, and candles are in USD")),
-            ("UNI_BTC.csv", None, Some(uni.as_str()), Err("has prices of UNI in BTC, and candles are in USD")),
-            ("btceur.csv", None, Some(uni.as_str()), Err("has prices of BTC in EUR, and candles are in USD")),
-            ("btc_eth.csv", None, None, Err("has prices of BTC in ETH, and candles are in USD")),
+            ("candles.csv", None, None, Err("does not name its token; pass --token ADDRESS, or --coin SYMBOL")),
+            ("UNI_BTC.csv", None, None, Err("has prices of UNI in BTC, but candles must be in USD")),
+            ("UNI_BTC.csv", None, Some(uni.as_str()), Err("has prices of UNI in BTC, but candles must be in USD")),
+            ("btceur.csv", None, Some(uni.as_str()), Err("has prices of BTC in EUR, but candles must be in USD")),
+            ("btc_eth.csv", None, None, Err("has prices of BTC in ETH, but candles must be in USD")),
             ("btc_eth.csv", None, Some(uni.as_str()), Ok((uni.as_str(), 1.0))),
             ("uni_eth_pool.csv", None, Some(uni.as_str()), Ok((uni.as_str(), 1.0))),
             ("uni-pepe.csv", None, Some(uni.as_str()), Ok((uni.as_str(), 1.0))),
             ("my_eth_data.csv", None, Some(uni.as_str()), Ok((uni.as_str(), 1.0))),
-            ("report_try.csv", None, None, Err("does not say which token it is of: say which it is with --token ADDRESS")),
-            ("uni-pepe.csv", None, None, Err("could be of `UNI`, `PEPE` by its name")),
+            ("report_try.csv", None, None, Err("does not name its token; pass --token ADDRESS")),
+            ("uni-pepe.csv", None, None, Err("has a name that fits several tokens (`UNI`, `PEPE`)")),
             ("XRPUSDT.csv", None, Some(uni.as_str()), Ok((uni.as_str(), 1.0))),
         ] {
             match (text(tokens.find_traded(name, content, hints(token, false))), expected) {
@@ -494,6 +485,6 @@ mod tests {
             assert!(others(parts, &btc, Some("BTC")).is_empty(), "{parts:?}");
         }
         let named = format!("export-{pepe}.csv");
-        assert!(tokens.find(&named, None, hints(Some(&uni), false)).unwrap_err().reason.contains("and --token says"));
+        assert!(tokens.find(&named, None, hints(Some(&uni), false)).unwrap_err().reason.contains("but --token is"));
     }
 }

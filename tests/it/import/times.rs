@@ -29,7 +29,10 @@ fn local_times_are_refused_by_the_name_of_their_zone() {
         let desk = Desk::new();
         desk.write("a.csv", file);
         let refused = desk.refuses(&["a.csv", "--token", UNI]);
-        assert!(refused.contains(&format!("its times are of the zone `{zone}`")) && refused.contains("give them in UTC"), "{refused}");
+        assert!(
+            refused.contains(&format!("its times are in the time zone `{zone}`")) && refused.contains("convert them to UTC"),
+            "{refused}"
+        );
     }
     // With an offset, in UTC, or as dates, the times are unambiguous.
     for file in [
@@ -204,7 +207,7 @@ fn events_that_the_chain_took_back_are_left_out() {
     desk.write("logs.json", serde_json::json!({"jsonrpc": "2.0", "id": 1, "result": events}).to_string());
     let report = desk.imports(&["logs.json"]);
     assert_eq!(taken(&report, 0, "transfers")[0], 4, "{report:#}");
-    assert!(report.to_string().contains("removed by a reorganisation × 1"), "{report:#}");
+    assert!(report.to_string().contains("removed by a reorganization × 1"), "{report:#}");
 }
 
 #[test]

@@ -206,15 +206,18 @@ fn unnamed(sheet: &Sheet) -> Result<Option<CandleColumns>, Refusal> {
         FoundOrder::Nothing => Ok(None),
         FoundOrder::Order(order) => {
             let mut found = candle_columns(sheet, time, order.map(|at| rest[at]), false, false)?;
-            let stand = if order == [0, 1, 2, 3] || order.iter().any(|at| *at > 3) {
-                "open, high, low, close by the rows".to_owned()
+            found.says.push(if order == [0, 1, 2, 3] || order.iter().any(|at| *at > 3) {
+                "its columns have no names and are identified from the rows: open, high, low, close; high and low fit every row, and each candle \
+                 opens where the last one closed"
+                    .to_owned()
             } else {
                 let shown = [0, 1, 2, 3].map(|at| PRICES[order.iter().position(|place| *place == at).unwrap_or(at)]);
-                format!("the prices stand as {}", shown.join(", "))
-            };
-            found
-                .says
-                .push(format!("its columns have no names; {stand}: high and low hold in every row, and each opens where the last closed"));
+                format!(
+                    "its columns have no names, and its prices are in the order {}; high and low fit every row, and each candle opens where the \
+                     last one closed",
+                    shown.join(", ")
+                )
+            });
             Ok(Some(found))
         }
         FoundOrder::Several(orders) => {
@@ -472,7 +475,7 @@ mod tests {
             fitting(&sheet, [1, 2, 3, 4], &figures, &[0, 1, 2, 3], said).expect_err("a refusal")
         };
         let wrong = refused(None, false);
-        assert!(wrong.reason.contains("row 3 has open 1.1") && wrong.reason.contains("these rows that are wrong"), "{}", wrong.reason);
+        assert!(wrong.reason.contains("row 3 has open 1.1") && wrong.reason.contains("these rows are wrong"), "{}", wrong.reason);
         assert_eq!((wrong.say, wrong.lines), (Vec::new(), None), "no option helps");
         for unsure in [refused(Some("first"), false), refused(None, true)] {
             assert!(unsure.reason.contains("--map open=NAME") && !unsure.say.is_empty(), "{}", unsure.reason);

@@ -78,7 +78,7 @@ pub(super) fn by_series(
     };
     if file.hints.token.is_some() || pair::address(&file.sniffed.name).is_some() {
         let refusal = pick(file, sheet, &parts);
-        return Err(Refusal { reason: format!("{}. Then --token names the token of that series", refusal.reason), ..refusal });
+        return Err(Refusal { reason: format!("{}; --token then applies to the chosen series", refusal.reason), ..refusal });
     }
     split(file, sheet, &parts, symbol, take).map(|plan| (plan, true))
 }
@@ -105,19 +105,25 @@ fn split(file: &FileToImport<'_>, sheet: &Sheet, parts: &SeriesColumns, symbol: 
                 take.rule("token_address").values.insert(value.clone(), address.to_string());
                 known.push(value.as_str());
             }
-            Ok(_) => unknown.push(format!("`{value}` is priced by the thousand: import it by itself")),
-            Err(refusal) => unknown.push(refusal.reason),
+            Ok(token) => {
+                unknown.push(format!("the series `{value}` has prices for {} tokens; import it separately", token.multiplier));
+            }
+            Err(refusal) => unknown.push(format!("the series `{value}` {}", refusal.reason)),
         }
     }
     if says.is_empty() {
         let refusal = pick(file, sheet, parts);
-        let reason = format!("{}. None of them is known yet: it {}", refusal.reason, unknown.first().map_or("", String::as_str));
+        let reason = format!("{}. None of their tokens is known yet: {}", refusal.reason, unknown.first().map_or("", String::as_str));
         return Err(Refusal { reason, ..refusal });
     }
     take.rule("token_address").from = Some(sheet.names[symbol].clone());
     if !unknown.is_empty() {
         take = take.keep(&sheet.names[symbol], &known, "have symbols of tokens that are not in the dataset");
-        says.push(format!("rows of {} symbols are left out: the first {}", unknown.len(), unknown[0]));
+        says.push(match &unknown[..] {
+            [one] => format!("the rows of 1 symbol are omitted: {one}"),
+            [first, ..] => format!("the rows of {} symbols are omitted; the first: {first}", unknown.len()),
+            [] => String::new(),
+        });
     }
     let more = says.len().saturating_sub(20);
     says.truncate(20);

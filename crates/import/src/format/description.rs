@@ -434,12 +434,12 @@ mod tests {
         }
         for (text, expected) in [
             ("[a]\nreader = 'candels'", "line 1: unknown reader `candels`, did you mean `candles`?"),
-            ("[a]\ntitle = 'x'", "line 1: `a` has neither `known` nor a `reader`, so that no file is of it"),
-            ("[a]\nknown = [{ header = ['x'] }]", "line 1: `a` has neither `tables` nor a `reader`, so that nothing is read from it"),
+            ("[a]\ntitle = 'x'", "line 1: `a` has neither `known` nor a `reader`, so it matches no file"),
+            ("[a]\nknown = [{ header = ['x'] }]", "line 1: `a` has neither `tables` nor a `reader`, so nothing is read from it"),
             ("[a]\nreader = 'holders'\n[a.tables.candels]", "line 3: unknown table `candels`, did you mean `candles`?"),
             (
                 "[a]\nreader = 'holders'\n[a.tables.holders]\nskip = 1",
-                "line 3: `holders` says where its rows are (`path`, `source`, `header`, `skip`), which a format does not",
+                "line 3: `holders` sets where its rows are (`path`, `source`, `header`, `skip`), which a format cannot do",
             ),
         ] {
             assert_eq!(parse(text).unwrap_err(), expected);

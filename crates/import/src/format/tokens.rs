@@ -176,15 +176,19 @@ fn network(sheet: &Sheet) -> Option<Chain> {
 pub(super) fn no_chain(sheet: &Sheet, address: &str) -> Refusal {
     let blank = refusal::CHAIN;
     let explorer = (0..sheet.names.len()).find_map(|at| sheet.column(at).take(20).find_map(pair::chain_of_explorer));
-    let hint =
-        explorer.map_or_else(|| "which with --chain, as in --chain base".to_owned(), |chain| format!("--chain {chain}, as its links say"));
+    let reason = match explorer {
+        Some(chain) => format!(
+            "looks like tokens, but names no chain, and an address can be another token on another chain; pass --chain {chain}, the chain of its \
+             links, if all tokens are on it"
+        ),
+        None => "looks like tokens, but names no chain, and an address can be another token on another chain; if all tokens are on one chain, pass \
+                 it, as in --chain base (`tokendeck schema --chains` lists the chains)"
+            .to_owned(),
+    };
     let (chain, quoted) = explorer.map_or((blank, blank.to_owned()), |chain| (chain, format!("\"{chain}\"")));
-    Refusal::new(format!(
-        "is nearest to tokens, but does not say which chain they are on, and an address means another token on each: say {hint}, if all are on one \
-         (`tokendeck schema --chains` lists them)"
-    ))
-    .say("chain", chain)
-    .lines(format!("[tables.tokens] columns = {{ token_address = \"{address}\" }}, set = {{ chain = {quoted} }}"))
+    Refusal::new(reason)
+        .say("chain", chain)
+        .lines(format!("[tables.tokens] columns = {{ token_address = \"{address}\" }}, set = {{ chain = {quoted} }}"))
 }
 
 fn is_test_network(chain: &str) -> bool {

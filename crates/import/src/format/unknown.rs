@@ -292,10 +292,10 @@ fn why_missing(sheet: &Sheet, ours: &str, kind: Kind, named: Option<usize>) -> S
     let cell: String = sheet.column(at).find(|cell| !cell.is_empty()).unwrap_or_default().chars().take(60).collect();
     let no = match kind {
         Kind::Address | Kind::Addresses => "not an address",
-        Kind::Hash => "no hash",
+        Kind::Hash => "not a hash",
         Kind::Number => "not a number",
-        Kind::Time => "no time",
-        Kind::Chain => "no chain",
+        Kind::Time => "not a time",
+        Kind::Chain => "not a chain",
         Kind::Text => "not text",
     };
     format!("`{cell}` in `{}` is {no} and cannot be `{ours}`", sheet.names[at])

@@ -359,10 +359,10 @@ mod tests {
             (shared(&format!("<si>{}</si>", format!("<r><t>{}</t></r>", &long[..ITEM_MAX / 3]).repeat(4))), "a text of more than"),
             (shared(&format!("<si><c>{}", format!("</c><t>{}</t><c>", &long[..ITEM_MAX / 3]).repeat(4))), "a text of more than"),
             ("<x:sst x='9' uniqueCount = '4000000000'/>".to_owned(), "4000000000 texts"),
-            (shared("<si>"), "no whole XML"),
-            ("<sst></si>".to_owned(), "no whole XML"),
-            ("\u{feff}x<sst/>".to_owned(), "no whole XML"),
-            ("<!DOCTYPE x [<!ENTITY y 'z'>]><sst/>".to_owned(), "no whole XML"),
+            (shared("<si>"), "not complete XML"),
+            ("<sst></si>".to_owned(), "not complete XML"),
+            ("\u{feff}x<sst/>".to_owned(), "not complete XML"),
+            ("<!DOCTYPE x [<!ENTITY y 'z'>]><sst/>".to_owned(), "not complete XML"),
             ("<a>".repeat(DEPTH_MAX + 1), "damaged"),
         ] {
             let outcome = tags(&mut text.as_bytes(), "sharedStrings.xml", &mut Counts::default());

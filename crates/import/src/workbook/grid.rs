@@ -38,9 +38,9 @@ impl SheetGrid {
             return Ok(());
         }
         if column >= COLUMNS_MAX || row >= ROWS_MAX {
-            let limit = format!("at most {COLUMNS_MAX} columns and {ROWS_MAX} rows are read");
             return Err(format!(
-                "has a filled cell in row {}, column {}, and {limit}: delete it, or save the table as CSV",
+                "has a filled cell in row {}, column {}, but at most {ROWS_MAX} rows and {COLUMNS_MAX} columns are supported; delete it, or save \
+                 the table as CSV",
                 row + 1,
                 column + 1
             ));
