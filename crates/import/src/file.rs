@@ -301,7 +301,7 @@ fn mapped_columns(sniffed: &Sniffed, map: &[(String, String)]) -> Result<(), Ref
     })
 }
 
-/// The token that `--decimals` applies to: the file's, else the only one in its rows with unknown decimals. Refuses several.
+/// The token that `--decimals` applies to: the file's, or the only one in its rows with unknown decimals. Refuses several.
 fn decimals_of(sniffed: &Sniffed, plan: &ImportPlan, known: &HashMap<Address, Option<i64>>) -> Result<Option<Address>, Refusal> {
     if let Some(token) = &plan.token {
         return Ok(Some(token.address));

@@ -89,7 +89,7 @@ impl From<String> for ImportError {
     }
 }
 
-/// Imports the files into the dataset's folder `into`. Refused files are in the report; the others are imported.
+/// Imports the files into the dataset's folder `into`. Refused files are in the report; all other files are imported.
 pub fn import(
     files: &[PathBuf],
     into: &Path,

@@ -8,13 +8,13 @@ use model::{address::Address, chain::Chain, schema::TABLES};
 /// The import options.
 #[derive(Debug, Clone, Default)]
 pub struct ImportOptions {
-    /// The token of files that are about one token and do not name it.
+    /// The token of files that are about one token and don't name it.
     pub token: Option<Address>,
     /// Symbol of the coin without a contract that files are about; `token` is then its address.
     pub coin: Option<String>,
     /// The chain of tokens and labels whose rows name none.
     pub chain: Option<Chain>,
-    /// The label of labelled accounts.
+    /// The label of a list of labeled accounts.
     pub label: Option<String>,
     /// Treat prices as USD, whatever the file says.
     pub as_usd: bool,
@@ -73,15 +73,15 @@ choices! {
     /// The unit of token amounts, of yields, or of fees.
     AmountUnit("raw (base units) or whole (whole tokens) for amounts, percent or fraction for yields, percent, fraction or millionths for \
          fees") {
-        /// Smallest units.
+        /// Base units.
         Raw = "raw",
         /// Whole tokens.
         Whole = "whole",
-        /// Of a yield or a fee: 5 means five percent.
+        /// A yield or fee in which 5 means 5%.
         Percent = "percent",
-        /// Of a yield or a fee: 0.05 means five percent.
+        /// A yield or fee in which 0.05 means 5%.
         Fraction = "fraction",
-        /// Of a fee: 3000 means 0.3 percent.
+        /// A fee in which 3000 means 0.3%.
         Millionths = "millionths",
     }
 

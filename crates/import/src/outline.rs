@@ -1,4 +1,4 @@
-//! The outline of a JSON text: the paths of its members, and the first element of each list. Used to recognise formats and to locate their
+//! The outline of a JSON text: the paths of its members, and the first element of each list. Used to recognize formats and to locate their
 //! rows.
 
 use std::fmt;

@@ -75,11 +75,11 @@ pub(super) struct Refusal {
     pub say: Vec<(&'static str, String)>,
     /// The equivalent section of `dataset.toml`.
     pub lines: Option<String>,
-    /// The column that is to blame, without which the file can be taken.
+    /// The unreadable column without which the file can be imported.
     pub costs: Option<Box<LostColumn>>,
 }
 
-/// A column of ours that stays empty, as the file's cannot be read.
+/// A schema column that stays empty, as the file's column cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LostColumn {
     pub table: &'static str,

@@ -40,7 +40,7 @@ pub(super) struct Sheet {
     pub dates: Option<TimeStyle>,
     /// Whether the user accepts any number of invalid rows.
     pub broken_too: bool,
-    /// What was left out of it, for the report.
+    /// Notes on omitted rows and columns, for the report.
     pub says: Vec<String>,
     /// The tickers whose columns stand side by side, of which one is to be chosen.
     tickers: Vec<String>,
@@ -190,7 +190,7 @@ impl Sheet {
         }
     }
 
-    /// The format of these times: as inferred, else the user's date order.
+    /// The format of these times: as inferred, or the user's date order.
     pub(super) fn when(&self, cells: &[&str]) -> Result<Option<TimeStyle>, AmbiguousDate> {
         TimeStyle::of(cells).or_else(|AmbiguousDate| self.dates.map(Some).ok_or(AmbiguousDate))
     }

@@ -1,5 +1,5 @@
 //! File type sniffing: reads enough of a file to tell its content (delimited text, JSON, Parquet, a workbook, an archive of these),
-//! whatever its extension. The source's format is recognised in `format`.
+//! whatever its extension. The source's format is recognized in `format`.
 
 use std::{
     fs::File,
@@ -32,7 +32,7 @@ const JSON_MAX: u64 = 256 << 20;
 const COPIED_MAX: u64 = 64 << 30;
 /// Maximum number of columns.
 pub(super) const COLUMNS_MAX: usize = 10_000;
-/// How a file begins that is not text and can be read all the same: zip, Parquet, Arrow, SQLite, old workbooks, gzip, zstd, UTF-16, UTF-8.
+/// The first bytes of files that are not text but can be read: zip, Parquet, Arrow, SQLite, old workbooks, gzip, zstd, UTF-16, UTF-8.
 const KNOWN_STARTS: [&[u8]; 11] = [
     b"PK",
     b"PAR1",
@@ -257,7 +257,7 @@ fn packed_as(bytes: &[u8]) -> Option<&'static str> {
     PACKED.iter().find(|(sign, _)| is(sign)).map(|(_, name)| *name).or(tar)
 }
 
-/// Control bytes that a text may have in damaged cells: so many, and one of so many bytes.
+/// Control bytes that a text may have in damaged cells: the maximum, or one per this number of bytes.
 const DAMAGED: (usize, usize) = (8, 100);
 
 /// Bytes at the start of which a text has at most one that is damaged.

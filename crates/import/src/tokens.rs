@@ -164,7 +164,7 @@ impl KnownTokens {
         }
     }
 
-    /// Notes on symbols in these rows that several tokens of one chain share; the choice is asked for when a file needs it.
+    /// Notes on symbols in these rows that several tokens of one chain share; a file that names such a symbol needs a choice.
     pub(super) fn sharing(&self, frame: &DataFrame) -> Vec<String> {
         let mut met = HashSet::new();
         // In list order, which usually starts with the largest.
@@ -202,7 +202,7 @@ impl KnownTokens {
     }
 
     /// The token of a symbol: of several, the one on the chosen chain; of those, the listed one. A native coin's symbol is the coin if the
-    /// dataset has it; if only other tokens have that symbol, the user is asked, as they are wrapped or bridged.
+    /// dataset has it; if only other tokens have that symbol, the user must choose, as they are wrapped or bridged.
     fn by_symbol(&self, symbol: &str, hints: TokenHints<'_>) -> Result<Option<Address>, Refusal> {
         let coin = Some(Address::coin(symbol)).filter(|coin| pair::is_native(symbol) && !hints.contract && self.has(coin));
         if coin.is_some() {

@@ -56,7 +56,7 @@ impl Found {
         }
     }
 
-    /// The names of the shown sheets; the others are noted.
+    /// The names of the visible sheets; notes the hidden ones.
     fn shown(&mut self, sheets: &[calamine::Sheet]) -> Vec<String> {
         let (shown, hidden): (Vec<_>, Vec<_>) = sheets.iter().partition(|sheet| sheet.visible == SheetVisible::Visible);
         self.hidden.extend(hidden.into_iter().map(|sheet| sheet.name.clone()));

@@ -25,7 +25,7 @@ const BESIDE: &str = "quotecurrency vscurrency quote pricecurrency";
 const BESIDE_MAYBE: &str = "currency";
 /// The word of APIs for prices in the chain's native coin.
 const NATIVE: &str = "NATIVE";
-/// Upper limit of a token's price; larger whole numbers are smallest units.
+/// Upper limit of a token's price; larger whole numbers are base units.
 const USD_MAX: f64 = 1e13;
 
 /// A currency, and where the file states it.
@@ -122,7 +122,7 @@ pub(crate) fn in_dollars(file: &FileToImport<'_>, named: &[NamedCurrency]) -> Re
     .into())
 }
 
-/// Refuses prices too high for any token, as smallest units are.
+/// Refuses prices too high for any token, as base units are.
 pub(super) fn not_smallest_units(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Result<(), Refusal> {
     let mut closes: Vec<f64> = found.figures[3].iter().copied().filter(|price| *price > 0.0).collect();
     closes.sort_by(f64::total_cmp);

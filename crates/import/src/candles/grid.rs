@@ -17,7 +17,7 @@ pub(crate) const PART: &str = "lie between full candles, like the price at the t
 pub(crate) const ENDS: &str = "its times are the ends of the candles, so each candle is moved to its start";
 pub(crate) const TOO_FEW: &str = "has too few candles to determine their length; fetch more days";
 
-/// At most one in so many rows may be off the grid, and one row of any file.
+/// At most one in this number of rows may be off the grid, and one row of any file.
 const ONE_OF: usize = 20;
 
 /// How times become the open times of candles.
@@ -160,7 +160,7 @@ impl CandleTimes {
         let one = |(row, ms): (usize, &Option<i64>)| {
             seen.rows += 1;
             let Some(ms) = *ms else { return true };
-            // The first row of a file that begins with its newest has its neighbour behind it.
+            // The first row of a file that begins with its newest has its neighbor behind it.
             let beside = seen.whole.or_else(|| times[row + 1..].iter().flatten().copied().find(is_on));
             if seen.parts <= seen.rows / ONE_OF && beside.is_some_and(|whole| grid.is_part(ms, whole)) {
                 seen.parts += 1;

@@ -272,7 +272,7 @@ fn in_usd(sheet: &Sheet, names: &Names, found: &CandleColumns, figures: &[f64]) 
     let as_yahoo = |cell: &&&str| {
         let Ok(price) = cell.parse::<f64>() else { return false };
         let decimals = cell.split_once('.').map_or(0, |(_, decimals)| decimals.len());
-        // Yahoo's prices were once 32-bit floats, recognisable even when cut to six decimals; small ones of any source could look so.
+        // Yahoo's prices were once 32-bit floats, recognizable even when cut to six decimals; small ones of any source could look so.
         let single = f64::from(price as f32);
         decimals > 6 && single == price || decimals == 6 && price >= SINGLE_SHOWS && format!("{single:.6}") == **cell
     };
@@ -280,7 +280,7 @@ fn in_usd(sheet: &Sheet, names: &Names, found: &CandleColumns, figures: &[f64]) 
     (whole && share > 0.6).then(|| "whole numbers next to prices in Yahoo's notation".to_owned())
 }
 
-/// Columns that may be volumes: by name if there are names, else all numbers that are neither time nor price nor count.
+/// Columns that may be volumes: by name if there are names, or all numbers that are neither time nor price nor count.
 fn candidates(sheet: &Sheet, found: &CandleColumns, names: &Names) -> Vec<usize> {
     let taken = |at: &usize| *at == found.time || found.prices.contains(at);
     let numbers = |at: &usize| {

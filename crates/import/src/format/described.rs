@@ -110,7 +110,7 @@ fn at_place(file: &FileToImport<'_>, table: &str) -> Result<Option<Sheet>, Strin
     Ok(Some(Sheet::json(Json::at(text, place)?)))
 }
 
-/// The text with `{PLACE}` replaced by what the file has at that place.
+/// The text with `{PATH}` replaced by the text at that path of the file.
 fn with_texts(text: &str, file: &FileToImport<'_>) -> String {
     let Some((before, (place, after))) = text.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?))) else {
         return text.to_owned();
@@ -268,7 +268,7 @@ fn latest(
 
 /// The columns that are made of others.
 struct Made {
-    /// Of several columns, those that the file has: the first with a value is taken.
+    /// Alternative columns that the file has: the first with a value is used.
     first_of: Vec<(String, Vec<String>)>,
     names: Vec<String>,
 }

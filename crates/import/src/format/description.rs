@@ -1,5 +1,5 @@
-//! The descriptions of file formats in `formats.toml`: their names, how a file of each is recognised, and how its columns are read or who
-//! reads it. What becomes of a described file is in `described`.
+//! The descriptions of file formats in `formats.toml`: their names, how their files are recognized, and how the columns are read or which
+//! reader reads them. `described` reads described files.
 
 mod saved_answers;
 
@@ -28,11 +28,11 @@ use source::{
     provider, read_whole_text,
 };
 
-/// A person's own formats: a file of this name beside `config.toml`, and one in a dataset's folder.
+/// User-defined formats: a file of this name next to `config.toml`, and one in a dataset's folder.
 const FORMATS_FILE: &str = "formats.toml";
 /// The format of files mapped by the user, whose name no other may have.
 const MAPPED: &str = "own";
-/// Bytes of a person's own descriptions.
+/// Maximum size of user-defined descriptions in bytes.
 const OWN_MAX: u64 = 1 << 20;
 
 /// The formats that are known, in the order in which they are tried.
@@ -59,8 +59,8 @@ impl Formats {
         formats
     }
 
-    /// Those of a dataset's folder, then a person's own beside config.toml, then those built in: `formats.toml`, and what `providers` say of
-    /// saved answers. Of two of one name only the first counts. Errors name the file, and the line in it.
+    /// The formats of a dataset's folder, then those next to config.toml, then those built in: `formats.toml`, and what `providers` define for
+    /// saved responses. If two share a name, only the first counts. Errors name the file and the line.
     pub fn of(beside_config: Option<&Path>, dataset: Option<&Path>) -> Result<Self, String> {
         let (mut formats, built_in) = (Self(Vec::new()), Self::described());
         for file in [dataset, beside_config].into_iter().flatten().map(|folder| folder.join(FORMATS_FILE)) {
@@ -94,7 +94,7 @@ impl Formats {
         &self.0
     }
 
-    /// The first format that recognises the file.
+    /// The first format that recognizes the file.
     pub(crate) fn recognised(&self, sniffed: &Sniffed) -> Option<&FormatRow> {
         let header = sniffed.header();
         self.0.iter().find(|format| format.recognises(sniffed, &header))
@@ -116,7 +116,7 @@ fn compiled_in() -> Vec<FormatRow> {
     parse(include_str!("../../formats.toml")).expect("the formats are compiled in, and a test reads them")
 }
 
-/// The text of a person's own descriptions; empty if there is no such file.
+/// The text of user-defined descriptions; empty if there is no such file.
 fn read_own(file: &Path) -> Result<String, String> {
     let unread = |reason: String| format!("`{}` cannot be read: {reason}", file.display());
     match read_whole_text(file, OWN_MAX) {
@@ -125,18 +125,18 @@ fn read_own(file: &Path) -> Result<String, String> {
     }
 }
 
-/// A file format; `formats.toml` says what each key means.
+/// A file format; `formats.toml` explains each key.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FormatRow {
     /// Short id.
     #[serde(skip)]
     pub word: String,
-    /// The file that describes it, if it is a person's own.
+    /// The file that describes it, if it is user-defined.
     #[serde(skip)]
     pub file: Option<PathBuf>,
     pub title: String,
-    /// How to recognise it, for the user.
+    /// How to recognize it, for the user.
     pub looks: String,
     /// The tables it fills.
     pub into: Vec<String>,
@@ -248,7 +248,7 @@ impl CellSign {
 }
 
 impl Signs {
-    /// What a person sees of them.
+    /// The signs in words, for the list of formats.
     fn in_words(&self) -> String {
         let mut parts = Vec::new();
         let names: Vec<&str> = [&self.header, &self.any, &self.exactly, &self.columns].into_iter().flatten().map(String::as_str).collect();
@@ -389,14 +389,14 @@ impl FormatRow {
         self.mappings.iter().find(|(known, _)| *known == table).map_or_else(TableManifest::default, |(_, manifest)| manifest.clone())
     }
 
-    /// How it says to read a column of ours; only if the file has that column.
+    /// How to read a schema column, if the file has the column that the description names.
     pub(crate) fn said(&self, table: &str, ours: &str, sheet: &Sheet) -> Option<&ColumnManifest> {
         let (_, manifest) = self.mappings.iter().find(|(known, _)| *known == table)?;
         let rule = manifest.columns.get(ours)?;
         rule.from.as_ref().is_some_and(|from| sheet.names.iter().any(|name| name.eq_ignore_ascii_case(from))).then_some(rule)
     }
 
-    /// Whether it says where a column of ours stands.
+    /// Whether the description names the column for a schema column.
     pub(super) fn states(&self, table: &str, ours: &str) -> bool {
         self.mappings.iter().any(|(known, manifest)| *known == table && manifest.columns.get(ours).is_some_and(|rule| rule.from.is_some()))
     }

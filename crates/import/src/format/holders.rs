@@ -31,7 +31,7 @@ const SHARES: &str = "rank percentage percent share pct percentageofsupply perce
 const SUPPLY: &str = "totalsupply tokentotalsupply";
 /// Columns of lists of accounts or transactions, which rule out a list of holders.
 const OTHERS: &str = "nametag txncount txcount nonce transactionhash txhash hash label labels family bytecode blocknumber tokennumholders";
-/// If at least so many balances are all whole numbers, they are either in smallest units or rounded: the user must say which.
+/// Number of balances from which whole numbers are either in base units or rounded: the user must say which.
 const ROWS_TELL: usize = 10;
 
 /// Upper limit of one holder's balance in whole tokens.
@@ -172,7 +172,7 @@ fn either_unit(shown: &str, name: &str) -> Refusal {
     .lines(format!("[tables.holders] columns = {{ balance = {{ from = \"{name}\", unit = UNIT }} }}"))
 }
 
-/// Whether the balances are in smallest units. Fractions are whole tokens; for large whole numbers in every row the user must say.
+/// Whether the balances are in base units. Fractions are whole tokens; for large whole numbers in every row the user must say.
 fn unit(
     file: &FileToImport<'_>,
     sheet: &Sheet,
@@ -206,7 +206,7 @@ fn unit(
         return Ok(false);
     }
     if !told.is_empty() {
-        // A source that gives a token's decimals beside its balances gives these in smallest units.
+        // A source that gives a token's decimals beside its balances gives these in base units.
         return Ok(true);
     }
     let shown = sheet.column(found.balance).next().unwrap_or_default();

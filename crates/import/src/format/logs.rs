@@ -36,7 +36,7 @@ struct Columns {
     time: Option<(String, TimeStyle)>,
     block: Option<String>,
     index: Option<String>,
-    /// The column that flags events removed by a chain reorganisation.
+    /// The column that flags events removed by a chain reorganization.
     removed: Option<String>,
 }
 
@@ -101,7 +101,7 @@ fn transfer(topics: &[String], data: &[String]) -> Option<[String; 3]> {
     }
 }
 
-/// Describes an event that is no token transfer.
+/// Describes an event that is not a token transfer.
 fn other_event(topics: &[String]) -> String {
     match topics.first() {
         Some(event) if event == TRANSFER => "Transfer of an NFT".to_owned(),

@@ -26,7 +26,7 @@ pub(super) type Mapped = (&'static Column, usize);
 pub(crate) fn open(file: &FileToImport<'_>, table: &str) -> Result<ImportPlan, Refusal> {
     let sheet = file.sheet()?;
     let schema: &'static TableSchema =
-        TABLES.iter().find(|schema| schema.name == table).ok_or_else(|| format!("cannot be imported, as there is no table `{table}`"))?;
+        TABLES.iter().find(|schema| schema.name == table).ok_or_else(|| format!("cannot be imported: no table is named `{table}`"))?;
     let columns = mapped(file, sheet, schema)?;
     if let Some((ours, _)) = file.options.set.iter().find(|(ours, _)| schema.column(ours).is_none()) {
         return Err(format!("cannot be imported with --set {ours}, as {table} has no such column; `tokendeck schema` lists them").into());
@@ -136,7 +136,7 @@ fn in_unit(file: &FileToImport<'_>, schema: &TableSchema, columns: &[Mapped], ta
     let is_amount = |ours: &Column| is_amount(schema.name, ours.name) || (schema.name, ours.name) == ("transfers", "value");
     for (ours, _) in columns.iter().filter(|(ours, _)| is_amount(ours)) {
         take.rule(ours.name).unit = Some(unit);
-        // Smallest units to whole tokens, or vice versa, must be converted.
+        // Base units to whole tokens, or vice versa, must be converted.
         let converted = (unit == Unit::Raw) != (ours.kind == Kind::Uint256);
         if converted && plan.token.as_ref().is_some_and(|token| file.decimals_of(&token.address).is_none()) {
             let reason = format!(

@@ -10,7 +10,7 @@ use model::schema::{TABLES, TableSchema};
 use source::manifest::{TableManifest, Unit};
 use store::load::bind::{bind, missing};
 
-/// The table whose required columns are all present. Of several, the one that the file is named after, else the one with the most matching
+/// The table whose required columns are all present. If several match, the one that the file is named after, or the one with the most matching
 /// columns; none if a table with more of them lacks one, as the file is meant for that.
 fn table(sniffed: &Sniffed) -> Option<(&'static TableSchema, TableManifest)> {
     let sheet: &Sheet = sniffed.sheet.as_ref().filter(|sheet| sheet.named)?;

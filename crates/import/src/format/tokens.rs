@@ -59,7 +59,7 @@ pub(super) fn is(sniffed: &Sniffed) -> bool {
     named && !names.has(other) && (address(sheet, &names).is_some() || !platforms(sheet).is_empty())
 }
 
-/// blockchain-etl: supplies in smallest units, no chain. Other sources use its column names for whole tokens.
+/// blockchain-etl: supplies in base units, no chain. Other sources use its column names for whole tokens.
 pub(super) fn with_supplies(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let mut plan = open(file)?;
     let raw = supply::is_raw(file, file.sheet()?)?;

@@ -1,5 +1,5 @@
 //! Token transfers: exports and APIs of explorers, blockchain-etl, the public lake, cryo, Dune. Native coin transactions and NFT transfers
-//! are rejected; amounts are in smallest units, or converted from whole tokens digit for digit.
+//! are rejected; amounts are in base units, or converted from whole tokens digit for digit.
 
 use super::{
     super::{
@@ -169,7 +169,7 @@ fn amounts_in(
         None if floats && !fractions && most > 1e12 => return Ok(Amounts::Approximate),
         None if fractions || pages => true,
         None if cells.iter().all(|cell| cell.starts_with("0x")) => false,
-        // Smallest units are whole numbers, and these are large enough to show it.
+        // Base units are whole numbers, and these are large enough to show it.
         None if most >= 1e12 || names.has(DECIMALS) || known != "amount" && found.token.is_some() => false,
         None => {
             return Err(Refusal::new(format!(

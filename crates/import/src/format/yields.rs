@@ -1,4 +1,4 @@
-//! Yields: infers whether figures are percentages, as the schema's, or fractions, from the file itself; else the user must say.
+//! Yields: infers whether figures are percentages, as the schema's, or fractions, from the file itself, or the user must say.
 
 use super::{
     super::{

@@ -35,7 +35,7 @@ pub(crate) struct Json {
     pub beside: Vec<(String, String)>,
     /// The names of the lists that the table joins, if it joins several of the same shape.
     pub lists: Vec<String>,
-    /// What was left out to read it.
+    /// Notes on what was omitted to read it.
     pub notes: Vec<String>,
     rows: Rows,
 }
@@ -253,7 +253,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// If rows are lists and their names stand beside them, as texts or as objects with a `name` (`to_json(orient="split")` of pandas,
+/// If rows are lists and their names are next to them, as texts or as objects with a `name` (`to_json(orient="split")` of pandas,
 /// ClickHouse's JSONCompact): the columns. A further list of as many values, pandas' `index`, is a column too unless it only counts the rows.
 fn columns_apart<'a>(all: &Pairs<'a>) -> Option<Vec<(String, Vec<&'a RawValue>)>> {
     let lists: Vec<(&str, Vec<&RawValue>)> =

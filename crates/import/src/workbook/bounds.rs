@@ -295,7 +295,7 @@ fn is_encoded_otherwise(declaration: &[u8]) -> bool {
     text.contains("encoding") && !["utf-8", "utf8", "ascii", "iso-8859-1", "windows-1252"].iter().any(|known| text.contains(known))
 }
 
-/// A stream that gives out only so many bytes for one item, and in all so many as the cells found in it may take.
+/// A stream with a maximum number of bytes per item, and in total for the cells found in it.
 pub(super) struct Limited<R> {
     inner: R,
     item: usize,
