@@ -104,8 +104,8 @@ impl Run<'_> {
             format!("added to `tokens`, which did not contain them: {shown}")
         } else {
             format!(
-                "added to `tokens`, which did not contain them: {shown}; for their names and decimals, import a token list, or a tokens.csv with \
-                 the columns token_address, symbol, name, chain, decimals"
+                "added to `tokens`, which did not contain them: {shown}; for their names and decimals, import a token list, or a \
+                 tokens.csv with the columns token_address, symbol, name, chain, decimals"
             )
         });
         Ok(())

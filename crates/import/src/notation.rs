@@ -37,7 +37,7 @@ pub(super) fn assumed(sheet: &Sheet, columns: &[usize], style: NumberStyle) -> O
     let first = pointed.next()?;
     (pointed.count() + 1 >= CELLS_TELL).then(|| {
         format!(
-            "assumed: the point in `{}` is a decimal point, as in `{first}`, as nothing in the file shows that it separates \
+            "assumed: the point in `{}` is a decimal point (as in `{first}`), because nothing in the file shows that it separates \
              thousands; if it does, remove the points first",
             columns.first().map_or("", |at| sheet.names[*at].as_str())
         )

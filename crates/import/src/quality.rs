@@ -84,8 +84,8 @@ fn two_lengths(findings: &Findings) -> Option<Flaw> {
     let reason = named("two_lengths").reason();
     let found = findings.kept().iter().find(|finding| finding.reason == reason)?;
     let what = format!("contains candles of two lengths: {}", found.value.as_deref().unwrap_or_default());
-    let advice = ". Save the candles of each length as a separate file, or add a column `interval` with the length of each row, such as 1d or \
-         1h; to import all rows as one length, pass --broken-too";
+    let advice = ". Save the candles of each length as a separate file, or add a column `interval` with the length of each row, such as \
+                  1d or 1h; to import all rows as one length, pass --broken-too";
     Some(Flaw { what, advice: advice.to_owned(), column: None })
 }
 
@@ -165,9 +165,9 @@ pub(super) fn conflicting(table: &str, conflicts: &[&Repeat], rows: u64, movemen
         let asked = if movements.is_empty() { None } else { Some(repeats::are_these_transfers(movements)) };
         let asked = asked.as_deref().unwrap_or("is each row the balance of one holder?");
         let reason = format!(
-            "has {count} of {rows} rows whose holder appears again with another balance (the first is row {first}{shown}); {asked} If the rows \
-             are transfers, import them with --as transfers, and with --map for its columns; to use the last balance of each holder, pass \
-             --broken-too"
+            "has {count} of {rows} rows whose holder appears again with another balance (the first is row {first}{shown}); {asked} If \
+             the rows are transfers, import them with --as transfers, and with --map for its columns; to use the last balance of each \
+             holder, pass --broken-too"
         );
         // No command is suggested: it would record an arbitrary row of each holder as the balance.
         return Some(Refusal::new(reason));

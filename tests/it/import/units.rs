@@ -29,7 +29,7 @@ fn a_point_sets_thousands_apart_where_the_file_shows_it() {
         desk.write("uni.csv", format!("{header}{}", rows(|i| format!("{i:02}.03.2024;{row}\n"))));
         assert_eq!(first(&desk, "uni.csv", &[]), expected, "{what}");
         let (_, report, _) = desk.run(&["uni.csv", "--token", UNI]);
-        let assumed = report.to_string().contains("assumed: the point in `Open` is a decimal point, as in `6.500`");
+        let assumed = report.to_string().contains("assumed: the point in `Open` is a decimal point (as in `6.500`)");
         assert_eq!(assumed, what == "nothing", "{what}: {report:#}");
     }
     let desk = Desk::new();

@@ -207,14 +207,14 @@ fn unnamed(sheet: &Sheet) -> Result<Option<CandleColumns>, Refusal> {
         FoundOrder::Order(order) => {
             let mut found = candle_columns(sheet, time, order.map(|at| rest[at]), false, false)?;
             found.says.push(if order == [0, 1, 2, 3] || order.iter().any(|at| *at > 3) {
-                "its columns have no names and are identified from the rows: open, high, low, close; high and low fit every row, and each candle \
-                 opens where the last one closed"
+                "its columns have no names and are identified from the rows: open, high, low, close; high and low fit every row, and \
+                 each candle opens where the last one closed"
                     .to_owned()
             } else {
                 let shown = [0, 1, 2, 3].map(|at| PRICES[order.iter().position(|place| *place == at).unwrap_or(at)]);
                 format!(
-                    "its columns have no names, and its prices are in the order {}; high and low fit every row, and each candle opens where the \
-                     last one closed",
+                    "its columns have no names, and its prices are in the order {}; high and low fit every row, and each candle opens \
+                     where the last one closed",
                     shown.join(", ")
                 )
             });

@@ -184,7 +184,7 @@ impl CandleTimes {
         let Grid { step, furthest, .. } = self.grid.filter(|grid| grid.furthest > 0)?;
         let off = (furthest + 999) / 1_000;
         let seconds = if off == 1 { "1 second".to_owned() } else { format!("{off} seconds") };
-        Some(format!("assumed: its candles are {} apart; times up to {seconds} off are moved to the full step", Interval(step)))
+        Some(format!("assumed: its candles are {} apart; times up to {seconds} off are aligned", Interval(step)))
     }
 }
 

@@ -59,8 +59,8 @@ impl Formats {
         formats
     }
 
-    /// The formats of a dataset's folder, then those next to config.toml, then those built in: `formats.toml`, and what `providers` define for
-    /// saved responses. If two share a name, only the first counts. Errors name the file and the line.
+    /// The formats of a dataset's folder, then those next to config.toml, then those built in: `formats.toml`, and the saved responses that
+    /// `providers` define. If two share a name, only the first counts. Errors name the file and the line.
     pub fn of(beside_config: Option<&Path>, dataset: Option<&Path>) -> Result<Self, String> {
         let (mut formats, built_in) = (Self(Vec::new()), Self::described());
         for file in [dataset, beside_config].into_iter().flatten().map(|folder| folder.join(FORMATS_FILE)) {

@@ -98,8 +98,8 @@ fn mapped(file: &FileToImport<'_>, sheet: &Sheet, schema: &'static TableSchema) 
             let odd = sheet.different(at).into_iter().find(|cell| Chain::known(cell).is_none());
             let odd = odd.or_else(|| sheet.column(at).next()).unwrap_or_default();
             return Err(Refusal::new(format!(
-                "has `{odd}` in `{theirs}`, which cannot be told from a count; map another column to `{ours}`, or pass --set \
-                 {ours}=CHAIN if all rows are on one chain"
+                "has `{odd}` in `{theirs}`, which is not a chain id or cannot be told from a count; map another column to `{ours}`, or \
+                 pass --set {ours}=CHAIN if all rows are on one chain"
             ))
             .say("map", format!("{ours}={COLUMN}")));
         }

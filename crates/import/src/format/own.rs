@@ -10,8 +10,8 @@ use model::schema::{TABLES, TableSchema};
 use source::manifest::{TableManifest, Unit};
 use store::load::bind::{bind, missing};
 
-/// The table whose required columns are all present. If several match, the one that the file is named after, or the one with the most matching
-/// columns; none if a table with more of them lacks one, as the file is meant for that.
+/// The table whose required columns are all present. If several match, the one that the file is named after, or the one with the most
+/// matching columns; none if a table with more of them lacks one, as the file is meant for that.
 fn table(sniffed: &Sniffed) -> Option<(&'static TableSchema, TableManifest)> {
     let sheet: &Sheet = sniffed.sheet.as_ref().filter(|sheet| sheet.named)?;
     let names = &sheet.names;

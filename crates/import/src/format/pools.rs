@@ -71,8 +71,8 @@ fn lacking([pool, first, second]: [&str; 3], missing: &[(&str, &str)]) -> Refusa
         [("chain", _)] => "looks like pools, but names no chain; pass --set chain=CHAIN, as in --set chain=eth",
         [("dex_id", _)] => "looks like pools, but names no DEX; pass --set dex_id=DEX, as in --set dex_id=uniswap-v3",
         _ => {
-            "looks like pools, but names neither a DEX nor a chain; pass --set dex_id=DEX --set chain=CHAIN, as in --set dex_id=uniswap-v3 --set \
-             chain=eth"
+            "looks like pools, but names neither a DEX nor a chain; pass --set dex_id=DEX --set chain=CHAIN, as in --set \
+             dex_id=uniswap-v3 --set chain=eth"
         }
     };
     let sets: Vec<String> = missing.iter().map(|(ours, blank)| format!("{ours} = {blank}")).collect();

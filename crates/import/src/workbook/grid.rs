@@ -39,8 +39,8 @@ impl SheetGrid {
         }
         if column >= COLUMNS_MAX || row >= ROWS_MAX {
             return Err(format!(
-                "has a filled cell in row {}, column {}, but at most {ROWS_MAX} rows and {COLUMNS_MAX} columns are supported; delete it, or save \
-                 the table as CSV",
+                "has a filled cell in row {}, column {}, but at most {COLUMNS_MAX} columns and {ROWS_MAX} rows are supported; delete it, \
+                 or save the table as CSV",
                 row + 1,
                 column + 1
             ));

@@ -11,7 +11,7 @@ use source::{
 };
 
 impl Formats {
-    /// Adds the saved responses of providers: of user-defined ones after the user's formats, of built-in ones before the formats that guess.
+    /// Adds the saved responses of providers: user-defined ones after the user's formats, built-in ones before the formats that guess.
     pub(super) fn add_answers(&mut self, providers: &Providers) -> Result<(), String> {
         for provider in providers.values() {
             for request in &provider.requests {
