@@ -37,7 +37,7 @@ struct Flaw {
 /// Refuses a file with too many invalid rows, quoting the first one; if `forced`, returns a note instead.
 pub(super) fn broken(table: &'static str, amount: &RowCounts, findings: &Findings, forced: bool) -> Result<Option<String>, NotTaken> {
     match flaw(table, amount, findings) {
-        Some(Flaw { what, .. }) if forced => Ok(Some(format!("imported with --broken-too, although it {what}"))),
+        Some(Flaw { what, .. }) if forced => Ok(Some(format!("forced with --broken-too, although it {what}"))),
         // No command is suggested: it would import invalid rows.
         Some(Flaw { what, advice, column }) => {
             let costs = column.map(|column| Box::new(LostColumn { table, column, why: what.clone() }));

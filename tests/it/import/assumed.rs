@@ -23,8 +23,8 @@ fn a_column_whose_cells_cannot_be_read_is_refused_and_forced_it_stays_told() {
     assert!(err.contains("has 80 of 80 cells that cannot be read as `balance`; the first is row 1"), "{err}");
     assert!(err.contains("the cell is an object") && !err.contains("decimal = ") && !desk.data().exists(), "{err}");
     let (says, checked) = told(&desk, &[&args[..], &["--broken-too"]].concat(), "holders");
-    assert!(says.contains("imported with --broken-too, although it has 80 of 80 cells"), "{says}");
-    assert!(checked.contains("imported from `airdrop.json`: imported with --broken-too, although it has 80 of 80 cells"), "{checked}");
+    assert!(says.contains("forced with --broken-too, although it has 80 of 80 cells"), "{says}");
+    assert!(checked.contains("imported from `airdrop.json`: forced with --broken-too, although it has 80 of 80 cells"), "{checked}");
 }
 
 #[test]

@@ -90,7 +90,7 @@ fn tables_refused_alike_are_told_once() {
     let member = |i: usize| (format!("{i}.txt"), "hello, you\nthere, too\n".to_owned());
     desk.write("many.zip", zipped((0..300).map(member)));
     let err = desk.refuses(&["many.zip"]);
-    assert!(err.lines().count() < 4 && err.contains("The same applies for `many.zip/1.txt`") && err.contains("and 287 more"), "{err}");
+    assert!(err.lines().count() < 4 && err.contains("The same applies to `many.zip/1.txt`") && err.contains("and 287 more"), "{err}");
     desk.write("two.zip", zipped([member(1), ("b.txt".to_owned(), "other, things\nare, here\n".to_owned())]));
     let err = desk.refuses(&["two.zip"]);
     assert!(!err.contains("The same applies") && err.contains("two.zip/1.txt") && err.contains("two.zip/b.txt"), "{err}");

@@ -58,7 +58,7 @@ fn two_lengths_in_one_file_are_refused_and_forced_they_stay_told() {
         let dataset = desk.dataset();
         let found = dataset.table("candles").unwrap().findings.counts();
         for part in [
-            "imported from `uni.csv`: imported with --broken-too, although it contains candles of two lengths",
+            "imported from `uni.csv`: forced with --broken-too, although it contains candles of two lengths",
             "so candles of two lengths are read as of one",
         ] {
             assert!(found.iter().any(|count| count.reason.contains(part)), "{what}: {part}: {found:?}");

@@ -37,7 +37,7 @@ fn every_recorded_file_is_taken_or_refused_with_what_to_do() {
         let path = format!("{raw}/{file}");
         if let Some(token) = token {
             let reason = desk.refuses(&[&path]);
-            assert!(reason.contains("which") && reason.contains("pass --token ADDRESS"), "{file}: {reason}");
+            assert!(reason.contains("--token ADDRESS"), "{file}: {reason}");
             let report = desk.imports(&[&path, "--token", token]);
             assert_eq!(
                 (report["files"][0]["format"].as_str(), taken(&report, 0, table)),
