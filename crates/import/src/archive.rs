@@ -26,7 +26,7 @@ pub(super) struct Member {
     pub name: String,
     /// The name with its folders.
     pub path: String,
-    /// The unpacked size that the archive declares: good enough to refuse by, not to trust.
+    /// The unpacked size that the archive declares: reason enough to refuse it, but not to be trusted.
     pub declared: u64,
     start: u64,
     packed: u64,

@@ -61,7 +61,7 @@ pub(super) struct Repeat {
     pub row: u32,
     /// The later row is identical.
     pub same: bool,
-    /// The first differing column, and both values; only for the first repeats.
+    /// The first column that differs, and both values; only for the first repeats.
     pub differs: Option<(&'static str, String)>,
 }
 

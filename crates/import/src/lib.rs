@@ -1,4 +1,4 @@
-//! `import`: brings files in any known layout into the dataset's own tables. The type and format of a file are detected from its content
+//! `import`: imports files in any recognized layout into the dataset's tables. The type and format of a file are detected from its content
 //! (`sniff`, `format`); its rows are read as by the loader (`file`, `take`), spilled to disk per table (`spool`), merged with the existing
 //! rows (`combine`, `table`), and put in place by rename once everything is written (`publish`).
 

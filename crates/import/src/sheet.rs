@@ -30,7 +30,7 @@ pub(super) struct Sheet {
     pub named: bool,
     /// The sample: the first rows, a text per column; empty cells are "".
     pub first: Vec<Vec<String>>,
-    /// Texts beside the table: members of the surrounding JSON, lines before the header (the preamble).
+    /// Texts next to the table: fields of the surrounding JSON, lines before the header (the preamble).
     pub beside: Vec<(String, String)>,
     /// Whether the file is semicolon-delimited.
     pub semicolons: bool,

@@ -68,7 +68,7 @@ pub(super) struct Sniffed {
     /// The file as a table, if it has one.
     pub sheet: Option<Sheet>,
     head: Vec<u8>,
-    /// What was assumed or left out to read it.
+    /// Assumptions and omissions made to read it.
     pub notes: Vec<String>,
     /// The temporary copy that is read instead.
     copied: Option<Arc<TempPath>>,

@@ -269,7 +269,7 @@ fn a_coin_without_a_contract_has_an_address_of_its_own() {
     desk.imports(&["ETHUSDT.csv", "--coin", "eth"]);
     let dataset = desk.dataset();
     let token = dataset.token(&Address::coin("ETH")).unwrap();
-    assert_eq!((token.chains[0].as_str(), token.chains[0].id()), ("coin-eth", None), "the coin is no token of Ethereum");
+    assert_eq!((token.chains[0].as_str(), token.chains[0].id()), ("coin-eth", None), "the coin is not a token on Ethereum");
 }
 
 #[test]

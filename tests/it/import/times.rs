@@ -142,7 +142,7 @@ fn the_point_of_now_is_no_candle_and_seconds_do_not_change_the_length() {
         .kept()
         .iter()
         .any(|finding| finding.reason.contains("assumed: its candles are 1h apart"));
-    assert!(noted, "each load says what was assumed");
+    assert!(noted, "each load reports what was assumed");
     let refused = Desk::new().refuses(&[&cut, "--token", PEPE]);
     assert!(refused.contains("has lost its last digits"), "{refused}");
 }

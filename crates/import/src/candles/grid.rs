@@ -23,7 +23,7 @@ const ONE_OF: usize = 20;
 /// How times become the open times of candles.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct CandleTimes {
-    /// The candles' length, if the times are those of their ends.
+    /// The candles' length, if their times are their ends.
     pub ended: Option<i64>,
     grid: Option<Grid>,
     /// Whether some sample rows are off the grid.

@@ -35,12 +35,12 @@ const MAPPED: &str = "own";
 /// Maximum size of user-defined descriptions in bytes.
 const OWN_MAX: u64 = 1 << 20;
 
-/// The formats that are known, in the order in which they are tried.
+/// The recognized formats, in the order in which they are tried.
 #[derive(Debug)]
 pub struct Formats(Vec<FormatRow>);
 
 impl Formats {
-    /// Those of the program alone.
+    /// The built-in formats only.
     pub fn built_in() -> Self {
         let mut formats = Self::described();
         // A test holds that there is no error.

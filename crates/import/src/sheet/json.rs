@@ -31,7 +31,7 @@ pub(crate) struct Json {
     pub names: Vec<String>,
     /// Whether its columns have names.
     pub named: bool,
-    /// Single values beside it, by path.
+    /// Single values next to it, by path.
     pub beside: Vec<(String, String)>,
     /// The names of the lists that the table joins, if it joins several of the same shape.
     pub lists: Vec<String>,
