@@ -26,7 +26,7 @@ pub(super) struct Member {
     pub name: String,
     /// The name with its folders.
     pub path: String,
-    /// The unpacked size that the archive declares: good enough to refuse by, not to trust.
+    /// The unpacked size that the archive declares: reason enough to refuse it, but not to be trusted.
     pub declared: u64,
     start: u64,
     packed: u64,
@@ -59,7 +59,7 @@ pub(super) fn workbook(path: &Path) -> Option<ZippedWorkbook> {
 pub(super) fn members(path: &Path) -> Result<Vec<Member>, String> {
     let added = |path: &str, name: &str| name.starts_with('.') || path.starts_with("__MACOSX/");
     let members = listed(path, MEMBERS_MAX, |path, name| !added(path, name))?;
-    if members.is_empty() { Err("is an archive without a file in it".to_owned()) } else { Ok(members) }
+    if members.is_empty() { Err("is an archive without files".to_owned()) } else { Ok(members) }
 }
 
 /// All files in a workbook, hidden ones too: its reader follows any name.
@@ -72,7 +72,7 @@ fn listed(path: &Path, most: usize, wanted: impl Fn(&str, &str) -> bool) -> Resu
     let file = File::open(path).map_err(|error| format!("cannot be read: {error}"))?;
     let mut archive = ZipArchive::new(BufReader::new(file)).map_err(|error| damaged(&error))?;
     if archive.len() > most {
-        return Err(format!("holds {} files, more than {most}: unpack it and name those to import", archive.len()));
+        return Err(format!("contains {} files, more than the maximum of {most}; unpack it and import the files you need", archive.len()));
     }
     let mut members = Vec::new();
     for i in 0..archive.len() {
@@ -83,12 +83,12 @@ fn listed(path: &Path, most: usize, wanted: impl Fn(&str, &str) -> bool) -> Resu
             continue;
         }
         if member.encrypted() {
-            return Err(format!("holds `{name}` under a password: unpack it first"));
+            return Err(format!("contains the password-protected file `{name}`; unpack it first"));
         }
         let deflated = match member.compression() {
             CompressionMethod::Stored => false,
             CompressionMethod::Deflated => true,
-            other => return Err(format!("holds `{name}`, packed by {other}: unpack it first")),
+            other => return Err(format!("contains `{name}`, compressed with {other}, which is not supported; unpack it first")),
         };
         let start = member.data_start().ok_or_else(|| format!("is a damaged zip archive: `{name}` has no data"))?;
         let (packed, declared, crc) = (member.compressed_size(), member.size(), member.crc32());
@@ -126,7 +126,8 @@ impl Read for Checked {
             return Err(io::Error::other("its checksum is wrong"));
         }
         self.crc.update(&into[..n]);
-        self.most = self.most.checked_sub(n as u64).ok_or_else(|| io::Error::other("it unpacks to far more than a table would"))?;
+        self.most =
+            self.most.checked_sub(n as u64).ok_or_else(|| io::Error::other("it unpacks to far more data than a table would need"))?;
         Ok(n)
     }
 }

@@ -31,7 +31,7 @@ use source::{RowSource, manifest::Unit};
 pub(super) const TOKENS_TRADED: &str = "tokens traded";
 
 /// Note on prices of unknown currency.
-pub(super) const IN_DOLLARS: &str = "assumed: its prices are in USD, as it names no currency";
+pub(super) const IN_DOLLARS: &str = "assumed: prices are in USD, as the file names no currency";
 
 /// Added column that marks rows with prices, where some have none.
 pub(super) const TRADED: &str = "traded";
@@ -49,7 +49,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         Some(((*ours).to_owned(), rule.from.clone()?))
     });
     let said: Vec<(String, String)> = file.options.map.iter().cloned().chain(described).collect();
-    let found = &columns(sheet, &said, file.format.ends)?.ok_or("has no time and four prices that fit together")?;
+    let found = &columns(sheet, &said, file.format.ends)?.ok_or("has no time column and four price columns that fit together")?;
     if file.format.ends && found.placed.ended.is_none() {
         return Err(grid::TOO_FEW.into());
     }
@@ -68,7 +68,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         take = take.without("interval");
     }
     if found.has_empty_rows() {
-        take = take.keep(TRADED, &["yes"], "have no prices, as nothing was traded");
+        take = take.keep(TRADED, &["yes"], "have no prices (no trades)");
     }
     if found.marks(sheet) {
         take = take.keep(grid::WHOLE, &["yes"], grid::PART);
@@ -82,11 +82,11 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         return Err(refusal(
             sheet,
             &format!(
-                "{:.0} % of its first rows have the time of another row and other prices, so it holds several series and does not name them by a column \
-                 we know",
+                "{:.1}% of its first rows have the time of another row but other prices, so it contains several series without a \
+                 recognized column that separates them",
                 repeated * 100.0
             ),
-            "say which column distinguishes them, and which to take: --pick COLUMN=VALUE",
+            "choose one with --pick COLUMN=VALUE, where COLUMN separates the series",
         )
         .say("pick", format!("{COLUMN}={VALUE}")));
     }

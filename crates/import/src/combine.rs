@@ -61,7 +61,7 @@ pub(super) struct Repeat {
     pub row: u32,
     /// The later row is identical.
     pub same: bool,
-    /// The first differing column, and both values; only for the first repeats.
+    /// The first column that differs, and both values; only for the first repeats.
     pub differs: Option<(&'static str, String)>,
 }
 
@@ -120,7 +120,7 @@ fn keys(schema: &TableSchema, frame: &DataFrame, whole: &[u128], sources: Option
     Ok(keys)
 }
 
-/// Merges rows to one per key. Rows come in source order, oldest first; those of `refused` sources are ignored.
+/// Merges rows to one per key. Rows are in source order, oldest first; those of `refused` sources are ignored.
 pub(super) fn combine(schema: &'static TableSchema, mut frame: DataFrame, refused: &HashSet<u32>) -> PolarsResult<Combined> {
     if !refused.is_empty() {
         let counts = |source: Option<u32>| source.is_none_or(|source| !refused.contains(&source));

@@ -33,7 +33,7 @@ pub(super) fn table(path: &Path, file: &str, wanted: Option<&str>) -> Result<Nam
     Ok((name, rows))
 }
 
-/// Asks which table is meant.
+/// The refusal that lists the tables, if none or an unknown one was named.
 fn which(file: &str, tables: &[(String, Columns)], wanted: Option<&str>) -> String {
     let shown: Vec<String> = tables
         .iter()
@@ -43,15 +43,15 @@ fn which(file: &str, tables: &[(String, Columns)], wanted: Option<&str>) -> Stri
             format!("{table} ({}{more})", columns[..columns.len().min(COLUMNS_SHOWN)].join(", "))
         })
         .collect();
-    let Some((first, _)) = tables.first() else { return "is an SQLite database without a table".to_owned() };
-    let more = if tables.len() > shown.len() { " and more" } else { "" };
-    let missing = wanted.map_or_else(String::new, |wanted| format!("it has no `{wanted}`, and "));
-    format!(
-        "is an SQLite database, and which of its tables is meant must be said: {missing}it holds {}{more}. Name the table behind the file, as \
-         in {}",
-        shown.join("; "),
-        shell_word(&format!("{file}/{first}"))
-    )
+    let Some((first, _)) = tables.first() else { return "is an SQLite database without tables".to_owned() };
+    let (shown, more) = (shown.join("; "), if tables.len() > shown.len() { " and more" } else { "" });
+    let example = shell_word(&format!("{file}/{first}"));
+    match wanted {
+        None => format!("is an SQLite database with several tables: {shown}{more}. Name one after the file, as in {example}"),
+        Some(wanted) => {
+            format!("is an SQLite database without a table `{wanted}`; it has {shown}{more}. Name one after the file, as in {example}")
+        }
+    }
 }
 
 /// The tables with their columns, without those that are computed.
@@ -77,9 +77,7 @@ fn rows(database: &Connection, table: &str, columns: &[String]) -> Result<Vec<Ve
     let (mut read, mut rows) = (read.query([]).map_err(broken)?, vec![columns.to_vec()]);
     while let Some(row) = read.next().map_err(broken)? {
         if rows.len() * columns.len() >= CELLS_MAX {
-            return Err(format!(
-                "has more than {CELLS_MAX} values, and is read whole: write the part that is meant into a table of its own"
-            ));
+            return Err(format!("has more than {CELLS_MAX} values, the maximum; copy the part you need into a table of its own"));
         }
         let cell = |at: usize| row.get_ref(at).map(cell).map_err(broken);
         rows.push((0..columns.len()).map(cell).collect::<Result<_, _>>()?);
@@ -124,7 +122,7 @@ mod tests {
         database.execute_batch("CREATE TABLE other (x)").unwrap();
         let asked = read(None).unwrap_err();
         assert!(asked.contains("(a, b c); other (x)") && asked.ends_with(&shell_word(&format!("a.db/{odd}"))), "{asked}");
-        assert!(read(Some("none")).unwrap_err().contains("it has no `none`"));
+        assert!(read(Some("none")).unwrap_err().contains("without a table `none`"));
         assert_eq!(read(Some(odd)), Ok((odd.to_owned(), rows)));
         assert_eq!(read(Some("OTHER")), Ok(("other".to_owned(), vec![vec!["x".to_owned()]])));
     }

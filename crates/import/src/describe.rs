@@ -12,7 +12,7 @@ use source::manifest::{FILE, Manifest, TableManifest};
 
 /// The initial text for a dataset without a `dataset.toml`.
 pub(super) fn fresh(title: &str) -> String {
-    format!("# Describes this dataset; `tokendeck schema --template` shows all that can be said here.\ntitle = {}\n", quoted(title))
+    format!("# Describes this dataset; `tokendeck schema --template` shows every key.\ntitle = {}\n", quoted(title))
 }
 
 /// Sets `path` of the table to `paths`. Errors: how the user can resolve it.
@@ -36,7 +36,9 @@ fn with(text: &str, table: &str, replaced: Option<String>, line: &str, say: impl
     say(expected.tables.entry(schema.name).or_default());
     let edited = [replaced, under_header(text, table, line), Some(appended(text, table, line))];
     let good = edited.into_iter().flatten().find(|edited| Manifest::parse(edited).is_ok_and(|manifest| manifest == expected));
-    good.ok_or_else(|| format!("{FILE} speaks of `{table}` in a way that cannot be added to: write {line} there, under [tables.{table}]"))
+    good.ok_or_else(|| {
+        format!("{FILE} defines `{table}` in a way that an import cannot extend; add {line} under [tables.{table}] yourself")
+    })
 }
 
 /// Replaces the value of an existing `path`.
@@ -116,7 +118,7 @@ mod tests {
             assert_eq!(with_path(text, "candles", &paths).expect(text), expected, "{text}");
         }
         let inline = "tables = { candles = { columns = { open = 'o' } } }\n";
-        assert!(with_path(inline, "candles", &paths).unwrap_err().contains("in a way that cannot be added to"));
+        assert!(with_path(inline, "candles", &paths).unwrap_err().contains("in a way that an import cannot extend"));
     }
 
     #[test]

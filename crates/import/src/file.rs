@@ -64,7 +64,7 @@ impl Run<'_> {
         }
         if report.taken.iter().all(|taken| taken.rows == taken.set_aside + taken.left_out) {
             let (table, why) = report::why_nothing(report);
-            return Err(format!("is nearest to {table}, but has no row that can be taken: {why}").into());
+            return Err(format!("looks like {table}, but has no row that can be imported: {why}").into());
         }
         if let (Some(token), Some(span)) = (&plan.token, file.span) {
             if !self.options.broken_too {
@@ -75,7 +75,7 @@ impl Run<'_> {
         let names = sniffed.sheet.as_ref().map_or(&[][..], |sheet| &sheet.names);
         let unused: Vec<String> = names.iter().filter(|name| !file.used.contains(*name) && file.has_own_columns).cloned().collect();
         if !unused.is_empty() {
-            note(&mut report.findings, &sniffed.name, format!("no table of ours takes {}", listed(&unused)));
+            note(&mut report.findings, &sniffed.name, format!("columns not imported: {}", listed(&unused)));
         }
         self.refused.remove(&source);
         self.approximate.extend(file.approximate);
@@ -93,9 +93,9 @@ impl Run<'_> {
         self.origins.extend(report.taken.iter().map(|taken| (source, taken.table, origin(notes_of(taken.table)))));
         if !chain_told && file.needed.iter().any(|token| !self.tokens.has(token)) {
             // The note is about the tokens it adds, which are rows of another table.
-            let note = format!("assumed: the chain of its tokens is `{}`, as it names none", about.1);
+            let note = format!("assumed: the chain of its tokens is `{}`, as the file names none", about.1);
             self.origins.push((source, "tokens", origin(vec![note.clone()])));
-            report.says.push(format!("{note}; say another with --chain"));
+            report.says.push(format!("{note}; to change it, pass --chain"));
         }
         report.says.extend(file.notes);
         for token in file.needed {
@@ -131,14 +131,14 @@ impl Run<'_> {
         if sniffed.sheet.as_ref().is_some_and(Sheet::is_windows_1252) {
             report
                 .says
-                .push("its text is not UTF-8, and is read as Windows-1252; if its names come out wrong, save it as UTF-8 first".to_owned());
+                .push("the text is not UTF-8 and is read as Windows-1252; if names look wrong, save the file as UTF-8 first".to_owned());
         }
         report.movements = sniffed.sheet.as_ref().map_or_else(Vec::new, |sheet| repeats::movements(&sheet.names));
         self.context.decimals.extend(plan.decimals.iter().map(|(token, decimals)| (*token, Some(*decimals))));
         if let Some(decimals) = self.options.decimals {
             match decimals_of(sniffed, &plan, &self.context.decimals)? {
                 Some(token) => drop(self.context.decimals.insert(token, Some(decimals.into()))),
-                None => report.says.push("--decimals is not used: the decimals of its tokens are known".to_owned()),
+                None => report.says.push("--decimals is ignored, as the decimals of its tokens are known".to_owned()),
             }
         }
         Ok(plan)
@@ -188,7 +188,7 @@ impl Run<'_> {
         for column in &amount.approximate {
             if !file.approximate.contains(&(take.table, *column)) {
                 report.says.push(format!(
-                    "warning: `{column}` went through floating-point numbers, which keep 15 to 17 digits: it is approximate"
+                    "warning: `{column}` passed through floating-point numbers, which have 15 to 17 digits, so it is approximate"
                 ));
                 file.approximate.push((take.table, *column));
             }
@@ -237,9 +237,10 @@ impl Run<'_> {
             return Ok(());
         }
         match &self.said_for {
-            Some(other) if other != symbol => {
-                Err(format!("is of `{symbol}` by its name, and --token was taken for a file of `{other}`: import them one by one"))
-            }
+            Some(other) if other != symbol => Err(format!(
+                "is about `{symbol}` (from its name), but --token was already used for a file about `{other}`; import them one \
+                     by one"
+            )),
             _ => {
                 self.said_for = Some(symbol.clone());
                 Ok(())
@@ -280,11 +281,14 @@ impl FileFacts {
 /// The note on the rejected rows of one table, which every load repeats, as the file is not read again; `None` if there are none.
 fn note_on_rejected_rows(taken: &Taken, findings: &[Finding]) -> Option<String> {
     let first = findings.iter().find(|finding| finding.severity == Severity::Error && finding.row.is_some());
-    let shown = first.map_or_else(String::new, |finding| {
-        format!("{}: {}", if taken.set_aside > 1 { "; the first" } else { "" }, quality::row_of(finding))
-    });
-    let which = if taken.set_aside == 1 { "is missing, as it was rejected" } else { "are missing, as they were rejected" };
-    (taken.set_aside > 0).then(|| format!("warning: {} of its {} rows {which}{shown}", taken.set_aside, taken.rows))
+    let first = first.map(quality::row_of);
+    match (taken.set_aside, first, taken.rows) {
+        (0, ..) => None,
+        (1, Some(first), rows) => Some(format!("warning: 1 of its {rows} rows was rejected: {first}")),
+        (1, None, rows) => Some(format!("warning: 1 of its {rows} rows was rejected")),
+        (rejected, Some(first), rows) => Some(format!("warning: {rejected} of its {rows} rows were rejected; the first: {first}")),
+        (rejected, None, rows) => Some(format!("warning: {rejected} of its {rows} rows were rejected")),
+    }
 }
 
 /// Refuses `--map` of a missing column, which would otherwise be ignored silently.
@@ -292,12 +296,12 @@ fn mapped_columns(sniffed: &Sniffed, map: &[(String, String)]) -> Result<(), Ref
     let Some(sheet) = &sniffed.sheet else { return Ok(()) };
     let lacks = |(_, theirs): &&(String, String)| !sheet.names.iter().any(|name| name.eq_ignore_ascii_case(theirs));
     map.iter().find(lacks).map_or(Ok(()), |(ours, theirs)| {
-        let reason = format!("has no column `{theirs}` for `{ours}`: it has {}", listed(&sheet.names));
+        let reason = format!("has no column `{theirs}` for `{ours}`; its columns are {}", listed(&sheet.names));
         Err(Refusal::new(reason).say("map", format!("{ours}={COLUMN}")))
     })
 }
 
-/// The token that `--decimals` applies to: the file's, else the only one in its rows with unknown decimals. Refuses several.
+/// The token that `--decimals` applies to: the file's, or the only one in its rows with unknown decimals. Refuses several.
 fn decimals_of(sniffed: &Sniffed, plan: &ImportPlan, known: &HashMap<Address, Option<i64>>) -> Result<Option<Address>, Refusal> {
     if let Some(token) = &plan.token {
         return Ok(Some(token.address));
@@ -316,7 +320,7 @@ fn decimals_of(sniffed: &Sniffed, plan: &ImportPlan, known: &HashMap<Address, Op
         [] => Ok(None),
         [one] => Ok(Some(*one)),
         several => Err(format!(
-            "is of {} tokens whose decimals are not known ({}), and --decimals is for a file of one: {WRITE_TOKENS}",
+            "contains {} tokens with unknown decimals ({}), but --decimals applies to one token only; {WRITE_TOKENS}",
             several.len(),
             few(several, 3)
         )

@@ -40,11 +40,12 @@ impl Run<'_> {
                 IMPORTED => origin::named(&existing.origins, &replaced.tokens),
                 other => name(other).map_or_else(String::new, Origin::told),
             };
-            let candles = if replaced.rows == 1 { "1 candle takes".to_owned() } else { format!("{} candles take", replaced.rows) };
-            let text = format!(
-                "warning: {candles} the place of others of {} with other figures, which came from {theirs}",
-                few(&replaced.tokens, 3)
-            );
+            let tokens = few(&replaced.tokens, 3);
+            let text = if replaced.rows == 1 {
+                format!("warning: 1 candle replaces an earlier one of {tokens} with different values, from {theirs}")
+            } else {
+                format!("warning: {} candles replace earlier ones of {tokens} with different values, from {theirs}", replaced.rows)
+            };
             if let Some(file) = self.report.files.iter_mut().find(|file| file.source == Some(*source)) {
                 file.says.push(text);
             }
@@ -89,7 +90,7 @@ impl Run<'_> {
         if let [(first, (symbol, chain)), rest @ ..] = &known[..] {
             let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
             let name = coin_word(first, symbol.as_deref()).unwrap_or_else(|| first.to_string());
-            self.report.notes.push(format!("the chain of {name}{more} is `{chain}` now, as said with --chain"));
+            self.report.notes.push(format!("the chain of {name}{more} is now `{chain}`, from --chain"));
         }
         if added.is_empty() {
             return Ok(());
@@ -97,13 +98,16 @@ impl Run<'_> {
         let coin = |(token, (symbol, _)): &(Address, (Option<String>, Chain))| coin_word(token, symbol.as_deref());
         let shown: Vec<String> = added.iter().take(3).map(|one| coin(one).unwrap_or_else(|| one.0.to_string())).collect();
         let more = if added.len() > 3 { format!(" and {} more", added.len() - 3) } else { String::new() };
+        let shown = format!("{}{more}", shown.join(", "));
         // No token list has a coin without a contract.
-        let advice = if added.iter().all(|one| coin(one).is_some()) {
-            ""
+        self.report.notes.push(if added.iter().all(|one| coin(one).is_some()) {
+            format!("added to `tokens`, which did not contain them: {shown}")
         } else {
-            "; for their names and decimals import a token list, or a tokens.csv with the columns token_address, symbol, name, chain, decimals"
-        };
-        self.report.notes.push(format!("added to tokens, as nothing was known of them: {}{more}{advice}", shown.join(", ")));
+            format!(
+                "added to `tokens`, which did not contain them: {shown}; for their names and decimals, import a token list, or a \
+                 tokens.csv with the columns token_address, symbol, name, chain, decimals"
+            )
+        });
         Ok(())
     }
 
@@ -145,7 +149,7 @@ impl Run<'_> {
         let tokens = ExistingTable::of(&self.context, &TABLES[0])?;
         if !tokens.is_there() && !finished.is_empty() && !finished.iter().any(|finished| finished.table == TABLES[0].name) {
             let from = table::write_empty(self.folder, &TABLES[0])?;
-            self.report.notes.push("the dataset has no tokens yet, so its `tokens` table is empty: import a token list".to_owned());
+            self.report.notes.push("the dataset has no tokens yet, so its `tokens` table is empty; import a token list".to_owned());
             finished.push(Finished { table: TABLES[0].name, from, to: tokens.target, paths: tokens.paths, approximate: Vec::new() });
         }
         Ok(finished)
@@ -221,11 +225,11 @@ impl Run<'_> {
                 }
                 let (column, value) = repeat.differs.clone().unzip();
                 let reason = match column {
-                    _ if repeat.same => "a later row says the same; this one is left out".to_owned(),
+                    _ if repeat.same => "a later row is identical; this row is omitted".to_owned(),
                     Some(column) => {
-                        format!("a later row has the same {key} and another value in `{column}`; that one is kept and this one left out")
+                        format!("a later row has the same {key} but another value in `{column}`; the later row wins")
                     }
-                    None => format!("a later row has the same {key}; that one is kept and this one left out"),
+                    None => format!("a later row has the same {key}; the later row wins"),
                 };
                 let (column, row, name) = (column.map(str::to_owned), Some(repeat.row.into()), file.file.clone());
                 if !repeat.same {

@@ -136,7 +136,7 @@ impl FormatRow {
 }
 
 impl<'a> FileToImport<'a> {
-    /// The file as of the first format with this reader that recognises it without signs of its own.
+    /// The file as read by the first format with this reader that recognizes it without signs of its own.
     fn of_any_source(self, reader: &str) -> Option<Self> {
         let header = self.sniffed.header();
         let fits = |row: &&FormatRow| row.is_of_any_source(reader) && row.recognises(self.sniffed, &header);
@@ -145,15 +145,15 @@ impl<'a> FileToImport<'a> {
 
     /// The file as a table.
     pub(super) fn sheet(&self) -> Result<&'a Sheet, String> {
-        self.sniffed.sheet.as_ref().ok_or_else(|| "holds no table".to_owned())
+        self.sniffed.sheet.as_ref().ok_or_else(|| "contains no table".to_owned())
     }
 
-    /// The chain of rows that name none: the option's, else Ethereum.
+    /// The chain of rows that name none: the option's, or Ethereum.
     pub(super) fn chain(&self) -> Chain {
         self.hints.chain.clone()
     }
 
-    /// The decimals of a token: the option's, else the dataset's.
+    /// The decimals of a token: the option's, or the dataset's.
     pub(super) fn decimals_of(&self, token: &Address) -> Option<i64> {
         self.options.decimals.map(i64::from).or_else(|| self.decimals.get(token).copied().flatten())
     }
@@ -174,7 +174,7 @@ impl<'a> FileToImport<'a> {
         self.tokens.find(&self.sniffed.name, content, self.hints)
     }
 
-    /// Assigns a contract's token to holders or transfers: by a column, by an address beside the table, else by the file's name or the
+    /// Assigns a contract's token to holders or transfers: by a column, by an address next to the table, or by the file's name or the
     /// symbol in it. Also returns the token's address, of a column that in its first row.
     fn of_contract(&self, take: Take, column: Option<usize>, symbol: Option<&str>) -> Result<(ImportPlan, Take, Option<Address>), Refusal> {
         let sheet = self.sheet()?;
@@ -188,7 +188,7 @@ impl<'a> FileToImport<'a> {
             return Ok((plan, take.of_address(address), Some(address)));
         }
         if let Some(coin) = self.hints.coin {
-            let reason = format!("cannot be of the coin {coin}: holders and transfers are a contract's, so say which with --token ADDRESS");
+            let reason = format!("cannot be about the coin {coin}: holders and transfers belong to a contract; pass --token ADDRESS");
             return Err(Refusal::new(reason).say("token", ADDRESS));
         }
         let token = self.tokens.find(&self.sniffed.name, symbol, TokenHints { contract: true, ..self.hints })?;
@@ -203,7 +203,7 @@ impl<'a> FileToImport<'a> {
         let Some(address) = text(self.format.token_at.as_ref()).and_then(Address::parse) else { return Ok(None) };
         match self.hints.token {
             Some(token) if token != address => {
-                let reason = format!("is of {address}, and --token says {token}: import it without --token");
+                let reason = format!("is about {address}, but --token is {token}; import it without --token");
                 Err(Refusal::new(reason).say("token", address.to_string()))
             }
             Some(_) => Ok(None),
@@ -229,7 +229,7 @@ impl ImportPlan {
     pub(super) fn about(mut self, token: TokenMatch) -> Self {
         self.says.insert(0, format!("token {}, {}", token.told(), token.says));
         if token.multiplier > 1.0 {
-            self.says.push(format!("its prices are for {} of the token: divided by it, and volumes multiplied", token.multiplier));
+            self.says.push(format!("its prices are for {0} tokens, so prices are divided and volumes multiplied by {0}", token.multiplier));
         }
         self.token = Some(token);
         self
@@ -245,7 +245,7 @@ impl ImportPlan {
         self
     }
 
-    /// Leaves a column of ours empty.
+    /// Leaves a schema column empty.
     pub(super) fn leave_out(&mut self, table: &str, column: &'static str) {
         for take in self.takes.iter_mut().filter(|take| take.table == table) {
             take.manifest.columns.remove(column);
@@ -259,7 +259,7 @@ impl ImportPlan {
     }
 
     /// Applies the user's `--set`, `--map` and `--pick`, which override the detected columns. Candles have applied `--map` and `--pick`
-    /// already, as theirs are checked against the rows.
+    /// already, as their columns are checked against the rows.
     pub(super) fn with_options(mut self, file: &FileToImport<'_>) -> Result<Self, Refusal> {
         let options = file.options;
         if self.takes.iter().any(|take| take.table != "candles") {
@@ -282,7 +282,7 @@ impl ImportPlan {
             }
             for (name, value) in &options.pick {
                 take.manifest.filters.push((name.clone(), std::iter::once(value.clone()).collect()));
-                "are not picked".clone_into(&mut take.left_out);
+                "do not match --pick".clone_into(&mut take.left_out);
             }
         }
         Ok(self)
@@ -298,7 +298,7 @@ fn one_list(file: &FileToImport<'_>) -> Result<(), Refusal> {
         return Ok(());
     }
     let shown = few(lists.iter().map(|list| format!("`{list}`")), 6);
-    let reason = format!("holds several lists of the same shape: {shown}; say which to take, as in `--pick {LIST}={}`", lists[0]);
+    let reason = format!("contains several lists of the same shape: {shown}; choose one, as in `--pick {LIST}={}`", lists[0]);
     Err(Refusal::new(reason).say("pick", format!("{LIST}={VALUE}")))
 }
 
@@ -307,7 +307,7 @@ impl Take {
         Self { table, manifest: TableManifest::default(), rows, left_out: String::new(), worked_out: Vec::new() }
     }
 
-    /// What a description says goes before what was found.
+    /// Applies the description, which overrides what was found.
     fn overlay(&mut self, said: &TableManifest) {
         for (ours, rule) in &said.columns {
             self.manifest.set.remove(ours);

@@ -1,4 +1,4 @@
-//! `import`: brings files in any known layout into the dataset's own tables. The type and format of a file are detected from its content
+//! `import`: imports files in any recognized layout into the dataset's tables. The type and format of a file are detected from its content
 //! (`sniff`, `format`); its rows are read as by the loader (`file`, `take`), spilled to disk per table (`spool`), merged with the existing
 //! rows (`combine`, `table`), and put in place by rename once everything is written (`publish`).
 
@@ -89,7 +89,7 @@ impl From<String> for ImportError {
     }
 }
 
-/// Imports the files into the dataset's folder `into`. Refused files are in the report; the others are imported.
+/// Imports the files into the dataset's folder `into`. Refused files are in the report; all other files are imported.
 pub fn import(
     files: &[PathBuf],
     into: &Path,
@@ -98,7 +98,7 @@ pub fn import(
     progress: &dyn LoadProgress,
 ) -> Result<ImportReport, ImportError> {
     if into.exists() && !into.is_dir() {
-        return Err(ImportError::Failed(format!("`{}` is not a folder: name one to import into", into.display())));
+        return Err(ImportError::Failed(format!("`{}` is not a folder; choose a folder to import into", into.display())));
     }
     refusal::left_placeholder(options)?;
     refusal::contradictory(options)?;
@@ -230,8 +230,7 @@ impl Run<'_> {
                 && let Some(Err(tickers)) = sniffed.sheet.as_mut().map(|sheet| sheet.choose_ticker(symbol.as_deref()))
             {
                 let reason = format!(
-                    "has the prices of {} side by side: say of which to take them, with --coin or the --token of one of them, or name its \
-                     columns with --map",
+                    "has prices of {} side by side; choose one with --coin or --token, or map its columns with --map",
                     report::few(tickers.iter().map(|ticker| format!("`{ticker}`")), 6)
                 );
                 self.refuse(FileReport::new(path, &sniffed.name), &reason.into(), Some(&sniffed));
@@ -291,8 +290,8 @@ impl Run<'_> {
         if self.spools.contains_key(&place) {
             return Ok(());
         }
-        let existing =
-            ExistingTable::of(&self.context, &TABLES[place]).map_err(|reason| format!("cannot go into the table `{table}`: {reason}"))?;
+        let existing = ExistingTable::of(&self.context, &TABLES[place])
+            .map_err(|reason| format!("cannot be added to the table `{table}`: {reason}"))?;
         let mut spool = TableSpool::new(&TABLES[place], self.folder);
         existing.read(&self.context, |frame, number, rows| Ok(spool.add(frame, number, rows)?))?;
         self.spools.insert(place, spool);

@@ -37,8 +37,8 @@ pub(super) fn assumed(sheet: &Sheet, columns: &[usize], style: NumberStyle) -> O
     let first = pointed.next()?;
     (pointed.count() + 1 >= CELLS_TELL).then(|| {
         format!(
-            "assumed: the point in `{}` stands before decimals, as in `{first}`, and sets no thousands apart, as nothing in the file shows which; if it \
-             does, take the points out first",
+            "assumed: the point in `{}` is a decimal point (as in `{first}`), because nothing in the file shows that it separates \
+             thousands; if it does, remove the points first",
             columns.first().map_or("", |at| sheet.names[*at].as_str())
         )
     })

@@ -8,13 +8,13 @@ use model::{address::Address, chain::Chain, schema::TABLES};
 /// The import options.
 #[derive(Debug, Clone, Default)]
 pub struct ImportOptions {
-    /// The token of files that are about one token and do not name it.
+    /// The token of files that are about one token and don't name it.
     pub token: Option<Address>,
     /// Symbol of the coin without a contract that files are about; `token` is then its address.
     pub coin: Option<String>,
     /// The chain of tokens and labels whose rows name none.
     pub chain: Option<Chain>,
-    /// The label of labelled accounts.
+    /// The label of a list of labeled accounts.
     pub label: Option<String>,
     /// Treat prices as USD, whatever the file says.
     pub as_usd: bool,
@@ -71,16 +71,17 @@ choices! {
     Dates("day (31.12.2024) or month (12/31/2024)") { Day = "day", Month = "month", }
 
     /// The unit of token amounts, of yields, or of fees.
-    AmountUnit("raw (smallest units) or whole (whole tokens); of yields percent or fraction, of fees millionths too") {
-        /// Smallest units.
+    AmountUnit("raw (base units) or whole (whole tokens) for amounts, percent or fraction for yields, percent, fraction or millionths for \
+         fees") {
+        /// Base units.
         Raw = "raw",
         /// Whole tokens.
         Whole = "whole",
-        /// Of a yield or a fee: 5 means five percent.
+        /// A yield or fee in which 5 means 5%.
         Percent = "percent",
-        /// Of a yield or a fee: 0.05 means five percent.
+        /// A yield or fee in which 0.05 means 5%.
         Fraction = "fraction",
-        /// Of a fee: 3000 means 0.3 percent.
+        /// A fee in which 3000 means 0.3%.
         Millionths = "millionths",
     }
 
@@ -110,7 +111,7 @@ impl ImportOptions {
             "volume" => self.volume = Some(value.parse()?),
             "decimals" => self.decimals = Some(decimals(value)?),
             "dates" => self.dates = Some(value.parse()?),
-            _ => return Err(format!("no option `--{option}` takes a value here: --{}", VALUED.join(", --"))),
+            _ => return Err(format!("unknown option `--{option}`; the options with a value are --{}", VALUED.join(", --"))),
         }
         Ok(())
     }
@@ -173,7 +174,7 @@ pub fn token(text: &str) -> Result<Address, String> {
 /// Parses a known chain, by any of its names.
 pub fn chain(text: &str) -> Result<Chain, String> {
     filled(text)?;
-    Chain::known(text).ok_or_else(|| format!("no such chain is known: did you mean {}?", Chain::nearest(text).join(", ")))
+    Chain::known(text).ok_or_else(|| format!("unknown chain; did you mean {}?", Chain::nearest(text).join(", ")))
 }
 
 /// Refuses a placeholder: a suggested command must not run until it is filled in.

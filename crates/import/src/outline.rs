@@ -1,4 +1,4 @@
-//! The outline of a JSON text: the paths of its members, and the first element of each list. Used to recognise formats and to locate their
+//! The outline of a JSON text: the paths of its members, and the first element of each list. Used to recognize formats and to locate their
 //! rows.
 
 use std::fmt;
@@ -38,7 +38,7 @@ pub(super) struct Outline(Vec<(String, OutlineNode)>);
 
 impl Outline {
     pub(super) fn of(text: &[u8]) -> Result<Self, String> {
-        let whole: &RawValue = serde_json::from_slice(text).map_err(|error| format!("is not whole JSON: {error}; fetch it again"))?;
+        let whole: &RawValue = serde_json::from_slice(text).map_err(|error| format!("is not complete JSON: {error}; download it again"))?;
         let mut nodes = Vec::new();
         describe(whole, "", 0, &mut nodes);
         Ok(Self(nodes))
@@ -79,7 +79,7 @@ impl fmt::Display for Outline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("JSON: ")?;
         match &self.0.first().map(|(_, node)| node) {
-            Some(OutlineNode::Object(members)) if *members > MEMBERS => write!(f, "an object of {members} members"),
+            Some(OutlineNode::Object(members)) if *members > MEMBERS => write!(f, "an object of {members} fields"),
             Some(OutlineNode::Object(_)) => {
                 let names: Vec<String> = self
                     .0
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!((outline.text("data.id"), outline.list("none")), (Some("x"), Some(&First::Nothing)));
         assert_eq!(outline.to_string(), "JSON: an object with `data`, `none`, `tokens`");
         let many: Vec<String> = (0..65).map(|i| format!("\"{i}\":1")).collect();
-        assert_eq!(Outline::of(format!("{{{}}}", many.join(",")).as_bytes()).unwrap().to_string(), "JSON: an object of 65 members");
-        assert!(Outline::of(b"[[1,2],[3,").unwrap_err().starts_with("is not whole JSON: "));
+        assert_eq!(Outline::of(format!("{{{}}}", many.join(",")).as_bytes()).unwrap().to_string(), "JSON: an object of 65 fields");
+        assert!(Outline::of(b"[[1,2],[3,").unwrap_err().starts_with("is not complete JSON: "));
     }
 }

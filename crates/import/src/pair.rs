@@ -42,7 +42,7 @@ const MULTIPLIERS: &[(&str, f64)] = &[("1000000", 1e6), ("10000", 1e4), ("1000",
 pub(super) struct TradingPair {
     pub base: String,
     pub quote: String,
-    /// Two words of a name that is not in capitals: they may stand beside each other by chance.
+    /// Two words of a name that is not in capitals: they may be next to each other by chance.
     pub loose: bool,
 }
 

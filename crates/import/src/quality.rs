@@ -37,7 +37,7 @@ struct Flaw {
 /// Refuses a file with too many invalid rows, quoting the first one; if `forced`, returns a note instead.
 pub(super) fn broken(table: &'static str, amount: &RowCounts, findings: &Findings, forced: bool) -> Result<Option<String>, NotTaken> {
     match flaw(table, amount, findings) {
-        Some(Flaw { what, .. }) if forced => Ok(Some(format!("taken with --broken-too, but it {what}"))),
+        Some(Flaw { what, .. }) if forced => Ok(Some(format!("forced with --broken-too, although it {what}"))),
         // No command is suggested: it would import invalid rows.
         Some(Flaw { what, advice, column }) => {
             let costs = column.map(|column| Box::new(LostColumn { table, column, why: what.clone() }));
@@ -68,7 +68,7 @@ fn flaw(table: &str, amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
     }
     let first = findings.kept().iter().find(|finding| finding.severity != Severity::Note && finding.row.is_some());
     let shown = first.map_or_else(String::new, |finding| format!("; the first is {}", row_of(finding)));
-    let what = format!("has {} of {} rows that cannot be as they are{shown}", broken.max(amount.bad), amount.rows);
+    let what = format!("has {} invalid rows out of {}{shown}", broken.max(amount.bad), amount.rows);
     Some(Flaw { what, advice: advice(table), column: None })
 }
 
@@ -83,22 +83,22 @@ pub(super) fn row_of(finding: &Finding) -> String {
 fn two_lengths(findings: &Findings) -> Option<Flaw> {
     let reason = named("two_lengths").reason();
     let found = findings.kept().iter().find(|finding| finding.reason == reason)?;
-    let what = format!("holds candles of two lengths: {}", found.value.as_deref().unwrap_or_default());
-    let advice = ". Put those of each length into a file of their own, or give each row its length, such as 1d or 1h, in a column `interval`; \
-                  --broken-too takes all as of one length";
+    let what = format!("contains candles of two lengths: {}", found.value.as_deref().unwrap_or_default());
+    let advice = ". Save the candles of each length as a separate file, or add a column `interval` with the length of each row, such as \
+                  1d or 1h; to import all rows as one length, pass --broken-too";
     Some(Flaw { what, advice: advice.to_owned(), column: None })
 }
 
 fn months(findings: &Findings) -> Option<Flaw> {
     let reason = named("months").reason();
     findings.kept().iter().find(|finding| finding.reason == reason)?;
-    let what = "holds candles of months, which are not all as long, and candles are of one length, as 1d or 1w";
-    let advice = ": take its candles of days or weeks; --broken-too takes all as of one length";
+    let what = "contains monthly candles, but months differ in length and candles must have one length, such as 1d or 1w";
+    let advice = "; use daily or weekly candles, or pass --broken-too to import all rows as one length";
     Some(Flaw { what: what.to_owned(), advice: advice.to_owned(), column: None })
 }
 
 fn advice(table: &str) -> String {
-    format!(". Take another file, name its columns (--as {table} --map OURS=THEIRS), or say --broken-too to take it anyway")
+    format!(". Use another file, map its columns (--as {table} --map OURS=THEIRS), or pass --broken-too to import it anyway")
 }
 
 /// A column with many unreadable cells has been mistaken for another: they would all become null. Among addresses names may stand, which
@@ -134,11 +134,11 @@ fn lost_amounts(amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
     }
     let first = findings.kept().iter().find(|finding| finding.reason == NO_DECIMALS).and_then(|finding| finding.row);
     let what = format!(
-        "has {lost} of {} rows of tokens whose decimals are not known, the first of them row {}, so that their amounts are left empty",
+        "has {lost} of {} rows whose amounts are left empty, as the decimals of their tokens are unknown (the first is row {})",
         amount.rows,
         first.unwrap_or_default()
     );
-    Some(Flaw { what, advice: format!(": {WRITE_TOKENS}; or say --broken-too to take it anyway"), column: None })
+    Some(Flaw { what, advice: format!("; {WRITE_TOKENS}, or pass --broken-too to import it anyway"), column: None })
 }
 
 /// The refusal of a part of a file whose candles would replace those of the part `other`; `None` if they are few, as where two parts meet.
@@ -147,8 +147,8 @@ pub(super) fn replacing(replaced: u64, rows: u64, other: &str) -> Option<Refusal
     // No command is suggested: it would mix the series.
     many.then(|| {
         Refusal::new(format!(
-            "has {replaced} of {rows} candles at the times of candles of `{other}`, with other figures: they are two series, and one token has one; save the \
-             one that is meant as a file of its own, or say --broken-too to let the later take the place of the earlier"
+            "has {replaced} of {rows} candles at the same times as `{other}` but with other values, and a token has only one series; \
+             save the part you need as a separate file, or pass --broken-too to let later candles replace earlier ones"
         ))
     })
 }
@@ -159,17 +159,15 @@ pub(super) fn conflicting(table: &str, conflicts: &[&Repeat], rows: u64, movemen
     if count < CONFLICTS_MIN || count as f64 <= BROKEN_MAX * rows as f64 {
         return None;
     }
-    let shown = first.differs.as_ref().map_or_else(String::new, |(column, figures)| format!(" (`{column}` {figures})"));
+    let shown = first.differs.as_ref().map_or_else(String::new, |(column, figures)| format!(": `{column}` {figures}"));
     let first = first.row;
     if table == "holders" {
-        let asked = if movements.is_empty() {
-            "are these balances, one of each holder?".to_owned()
-        } else {
-            repeats::are_these_transfers(movements)
-        };
+        let asked = if movements.is_empty() { None } else { Some(repeats::are_these_transfers(movements)) };
+        let asked = asked.as_deref().unwrap_or("is each row the balance of one holder?");
         let reason = format!(
-            "has {count} of {rows} rows, the first of them row {first}, whose holder comes again with another balance{shown}; {asked} If they are transfers, \
-             --as transfers takes them, with --map for its columns; to keep the last of each holder say --broken-too"
+            "has {count} of {rows} rows whose holder appears again with another balance (the first is row {first}{shown}); {asked} If \
+             the rows are transfers, import them with --as transfers, and with --map for its columns; to use the last balance of each \
+             holder, pass --broken-too"
         );
         // No command is suggested: it would record an arbitrary row of each holder as the balance.
         return Some(Refusal::new(reason));
@@ -180,15 +178,17 @@ pub(super) fn conflicting(table: &str, conflicts: &[&Repeat], rows: u64, movemen
         let figures = told().filter(|(column, _)| FIGURES.contains(column)).count();
         return (figures * 2 > told().count()).then(|| {
             Refusal::new(format!(
-                "has {count} of {rows} rows, the first of them row {first}, whose token comes again with another figure{shown}: it holds the tokens of several times, \
-                 and a dataset has one row a token; take its last day alone, or say --broken-too to keep the last of each"
+                "has {count} of {rows} rows whose token appears again with another value (the first is row {first}{shown}): it lists \
+                 tokens at several times, but a dataset has one row per token; import only the last day, or pass --broken-too to use \
+                 the last row of each token"
             ))
         });
     }
     Some({
         Refusal::new(format!(
-            "has {count} of {rows} rows, the first of them row {first}, whose time is that of another row with other prices{shown}: it holds several series and does not \
-             say so in a column we know; say which with --pick COLUMN=VALUE, take them apart first, or say --broken-too to keep the last of each time"
+            "has {count} of {rows} rows with the time of another row but other prices (the first is row {first}{shown}): it contains \
+             several series without a recognized column that separates them; choose one with --pick COLUMN=VALUE, split the file, or \
+             pass --broken-too to use the last row of each time"
         ))
         .say("pick", format!("{COLUMN}={VALUE}"))
         .lines("[tables.candles] where = { COLUMN = \"VALUE\" }")

@@ -20,18 +20,18 @@ pub(super) const DATES: &str = "DATES";
 
 /// The placeholders and their meanings.
 pub const PLACEHOLDERS: &[(&str, &str)] = &[
-    (ADDRESS, "the token's contract"),
+    (ADDRESS, "the token's contract address"),
     (COLUMN, "a column of the file"),
-    (OURS, "a column of our table, as `tokendeck schema TABLE` lists them"),
-    (VALUE, "the value that is meant"),
-    (TABLE, "a table of ours"),
-    (CHAIN, "one of `tokendeck schema --chains`"),
-    (DEX, "who runs the pools, as uniswap-v3"),
-    (PROTOCOL, "who runs the pools, as curve"),
-    (LABEL, "the kind of the addresses, as exchange"),
-    (UNIT, "raw or whole; of yields percent or fraction, both a year; of fees percent, fraction or millionths"),
-    (DECIMALS, "the decimals of the token"),
-    (DATES, "day or month, whichever comes first"),
+    (OURS, "a tokendeck column, as listed by `tokendeck schema TABLE`"),
+    (VALUE, "the value of the rows to import"),
+    (TABLE, "a tokendeck table, as listed by `tokendeck schema`"),
+    (CHAIN, "a chain, as listed by `tokendeck schema --chains`"),
+    (DEX, "the DEX, such as uniswap-v3"),
+    (PROTOCOL, "the protocol, such as curve"),
+    (LABEL, "the kind of address, such as exchange"),
+    (UNIT, "raw or whole for amounts, percent or fraction for yields (both annual), percent, fraction or millionths for fees"),
+    (DECIMALS, "the token's decimals"),
+    (DATES, "day or month, whichever comes first in the dates"),
 ];
 
 /// Refuses options whose value is still a placeholder.
@@ -45,7 +45,7 @@ pub(super) fn left_placeholder(options: &ImportOptions) -> Result<(), String> {
 /// The error for a value that is a placeholder.
 pub(super) fn placeholder(value: &str) -> Option<String> {
     let (word, what) = PLACEHOLDERS.iter().find(|(word, _)| *word == value)?;
-    Some(format!("{word} stands for {what}; write that in its place"))
+    Some(format!("{word} stands for {what}; replace it"))
 }
 
 /// Refuses options that contradict each other about a column.
@@ -54,7 +54,7 @@ pub(super) fn contradictory(options: &ImportOptions) -> Result<(), String> {
     let (chain, label) = (options.chain.as_ref().map(Chain::as_str), options.label.as_deref());
     let same_chain = |set: &str, said: &str| Chain::known(set).is_some_and(|chain| chain.as_str() == said);
     let refused = |ours: &str, set: &str, said: &str| {
-        Err(format!("`--set {ours}={set}` and `--{ours} {said}` contradict each other: say one of them"))
+        Err(format!("`--set {ours}={set}` and `--{ours} {said}` contradict each other; pass only one of them"))
     };
     match (set("chain"), chain, set("label"), label) {
         (Some(set), Some(said), ..) if !same_chain(set, said) => refused("chain", set, said),
@@ -65,7 +65,7 @@ pub(super) fn contradictory(options: &ImportOptions) -> Result<(), String> {
 
 /// The remedy for missing decimals.
 pub(super) const WRITE_TOKENS: &str =
-    "first import a list of tokens that has them, such as a CSV with the columns token_address, symbol, name, chain, decimals";
+    "first import a token list with decimals, such as a CSV with the columns token_address, symbol, name, chain, decimals";
 
 /// The reason for rejecting a file, and its remedy.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -75,11 +75,11 @@ pub(super) struct Refusal {
     pub say: Vec<(&'static str, String)>,
     /// The equivalent section of `dataset.toml`.
     pub lines: Option<String>,
-    /// The column that is to blame, without which the file can be taken.
+    /// The unreadable column without which the file can be imported.
     pub costs: Option<Box<LostColumn>>,
 }
 
-/// A column of ours that stays empty, as the file's cannot be read.
+/// A schema column that stays empty, as the file's column cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LostColumn {
     pub table: &'static str,

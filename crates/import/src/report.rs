@@ -47,7 +47,7 @@ impl ImportReport {
         self.files = kept;
         for (at, names) in others {
             if let Some(reason) = self.files.get_mut(at).and_then(|file| file.refused.as_mut()) {
-                reason.push_str(&format!(". The same goes for {}", listed(&names)));
+                reason.push_str(&format!(". The same applies to {}", listed(&names)));
             }
         }
     }
@@ -116,21 +116,19 @@ pub(super) fn column_sources(
         let from = bound.raw.as_ref().or(bound.units.as_ref());
         match (bound.constant, from) {
             (Some(""), _) | (None, None) => None,
-            (Some(constant), _) => {
-                Some(ColumnSource { column: bound.column.name, from: constant.to_owned(), why: "said, or beside the table" })
-            }
+            (Some(constant), _) => Some(ColumnSource { column: bound.column.name, from: constant.to_owned(), why: "set for every row" }),
             (None, Some(from)) if from == made => {
                 let from = worked_out.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-                Some(ColumnSource { column: bound.column.name, from, why: "worked out" })
+                Some(ColumnSource { column: bound.column.name, from, why: "calculated" })
             }
             (None, Some(from)) => {
                 let ours = from.eq_ignore_ascii_case(bound.column.name)
                     || bound.column.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(from));
                 let is_said = mapped.iter().any(|(ours, theirs)| ours == bound.column.name && theirs.eq_ignore_ascii_case(from));
                 let why = match (is_said, ours) {
-                    (true, _) => "said with --map",
-                    (_, true) => "by its name",
-                    _ => "by its name elsewhere and its cells",
+                    (true, _) => "from --map",
+                    (_, true) => "by name",
+                    _ => "by name and cells",
                 };
                 Some(ColumnSource { column: bound.column.name, from: format!("`{from}`"), why })
             }

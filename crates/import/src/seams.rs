@@ -35,7 +35,7 @@ impl SeriesSpan {
         })
     }
 
-    /// How the price jumps from this part to a later one; `None` if they overlap, or if it may be so of one series.
+    /// The sentence on the price jump from this part to a later one; `None` if they overlap, or if it may be so of one series.
     fn jump(self, later: Self) -> Option<String> {
         let step = |span: Self| (span.last.0 - span.first.0) as f64 / span.rows.saturating_sub(1).max(1) as f64;
         let (step, apart) = (step(self).max(step(later)), (later.first.0 - self.last.0) as f64);
@@ -44,7 +44,7 @@ impl SeriesSpan {
             return None;
         }
         let may = JUMP.powf((apart / step).max(1.0));
-        (begins / ends > may || ends / begins > may).then(|| format!("end at {ends} and go on at {begins}"))
+        (begins / ends > may || ends / begins > may).then(|| format!("the price jumps from {ends} to {begins} where they meet"))
     }
 }
 
@@ -53,8 +53,8 @@ pub(super) fn meets(known: &[PartSpan], path: &Path, token: Address, span: Serie
     for (_, name, _, other) in known.iter().filter(|(of, _, about, _)| of == path && *about == token) {
         if let Some(jump) = other.jump(span).or_else(|| span.jump(*other)) {
             return Err(Refusal::new(format!(
-                "and `{name}` are no one series: where they meet, the prices {jump}; save the one that is meant as a file of its own, or say --broken-too if \
-                 both are of one token all the same"
+                "and `{name}` are not one series: {jump}; save the part you need as a separate file, or pass --broken-too if both \
+                 belong to one token"
             )));
         }
     }

@@ -30,7 +30,7 @@ pub(super) struct Sheet {
     pub named: bool,
     /// The sample: the first rows, a text per column; empty cells are "".
     pub first: Vec<Vec<String>>,
-    /// Texts beside the table: members of the surrounding JSON, lines before the header (the preamble).
+    /// Texts next to the table: fields of the surrounding JSON, lines before the header (the preamble).
     pub beside: Vec<(String, String)>,
     /// Whether the file is semicolon-delimited.
     pub semicolons: bool,
@@ -40,7 +40,7 @@ pub(super) struct Sheet {
     pub dates: Option<TimeStyle>,
     /// Whether the user accepts any number of invalid rows.
     pub broken_too: bool,
-    /// What was left out of it, for the report.
+    /// Notes on omitted rows and columns, for the report.
     pub says: Vec<String>,
     /// The tickers whose columns stand side by side, of which one is to be chosen.
     tickers: Vec<String>,
@@ -115,7 +115,7 @@ impl Sheet {
 
     fn laid(laid: TextLayout, first: Vec<Vec<String>>, semicolons: bool, source: SheetSource) -> Self {
         let beside = laid.preamble.into_iter().map(|text| ("preamble".to_owned(), text)).collect();
-        let says = laid.types.then(|| "the row below its header names types and is left out".to_owned()).into_iter().collect();
+        let says = laid.types.then(|| "the row below the header contains types and is omitted".to_owned()).into_iter().collect();
         Self { says, tickers: laid.tickers, ..Self::made(laid.names, laid.named, first, beside, semicolons, source) }
     }
 
@@ -137,7 +137,7 @@ impl Sheet {
         if let SheetSource::Separated(layout) = &mut self.source {
             layout.names = Some(self.names.clone());
         }
-        self.says.push(format!("of the tickers side by side in it, `{ticker}` is taken"));
+        self.says.push(format!("its tickers are side by side, and only `{ticker}` is imported"));
         self.beside.push(("preamble".to_owned(), ticker));
         Ok(())
     }
@@ -190,7 +190,7 @@ impl Sheet {
         }
     }
 
-    /// The format of these times: as inferred, else the user's date order.
+    /// The format of these times: as inferred, or the user's date order.
     pub(super) fn when(&self, cells: &[&str]) -> Result<Option<TimeStyle>, AmbiguousDate> {
         TimeStyle::of(cells).or_else(|AmbiguousDate| self.dates.map(Some).ok_or(AmbiguousDate))
     }

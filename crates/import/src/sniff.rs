@@ -1,5 +1,5 @@
 //! File type sniffing: reads enough of a file to tell its content (delimited text, JSON, Parquet, a workbook, an archive of these),
-//! whatever its extension. The source's format is recognised in `format`.
+//! whatever its extension. The source's format is recognized in `format`.
 
 use std::{
     fs::File,
@@ -32,7 +32,7 @@ const JSON_MAX: u64 = 256 << 20;
 const COPIED_MAX: u64 = 64 << 30;
 /// Maximum number of columns.
 pub(super) const COLUMNS_MAX: usize = 10_000;
-/// How a file begins that is not text and can be read all the same: zip, Parquet, Arrow, SQLite, old workbooks, gzip, zstd, UTF-16, UTF-8.
+/// The first bytes of files that are not text but can be read: zip, Parquet, Arrow, SQLite, old workbooks, gzip, zstd, UTF-16, UTF-8.
 const KNOWN_STARTS: [&[u8]; 11] = [
     b"PK",
     b"PAR1",
@@ -68,7 +68,7 @@ pub(super) struct Sniffed {
     /// The file as a table, if it has one.
     pub sheet: Option<Sheet>,
     head: Vec<u8>,
-    /// What was assumed or left out to read it.
+    /// Assumptions and omissions made to read it.
     pub notes: Vec<String>,
     /// The temporary copy that is read instead.
     copied: Option<Arc<TempPath>>,
@@ -113,8 +113,8 @@ pub(super) fn sniff(path: &Path) -> Vec<Result<Sniffed, (String, String)>> {
     }
     match std::fs::metadata(path) {
         Ok(meta) if meta.is_file() => {}
-        Ok(meta) if meta.is_dir() => return fail("is a folder: name the files in it, as in DIR/*.csv".to_owned()),
-        Ok(_) => return fail("is not a regular file: to import a program's output, pipe it in and name `-`".to_owned()),
+        Ok(meta) if meta.is_dir() => return fail("is a folder; pass the files in it, as in DIR/*.csv".to_owned()),
+        Ok(_) => return fail("is not a regular file; to import a program's output, pipe it in and pass `-`".to_owned()),
         Err(error) => return fail(format!("cannot be read: {error}")),
     }
     sniff_as(path, &name, None)
@@ -140,7 +140,7 @@ fn piped() -> Vec<Result<Sniffed, (String, String)>> {
     }
 }
 
-const NO_TEXT: &str = "is not text, nor Parquet, Arrow, a workbook or zip";
+const NO_TEXT: &str = "is not text, Parquet, Arrow, SQLite, a workbook or a zip archive";
 
 /// Whether the bytes are of no kind that is known, and one of a hundred is of no text.
 fn is_no_table(first: &[u8]) -> bool {
@@ -192,7 +192,7 @@ fn sniff_as(path: &Path, name: &str, copied: Option<TempPath>) -> Vec<Result<Sni
                 if let Some(sheet) = all.first_mut().and_then(|first| first.sheet.as_mut())
                     && !hidden.is_empty()
                 {
-                    sheet.says.push(format!("hidden sheets are left out: {}", super::report::listed(&hidden)));
+                    sheet.says.push(format!("hidden sheets are omitted: {}", super::report::listed(&hidden)));
                 }
                 all.into_iter().map(Ok).collect()
             }
@@ -257,7 +257,7 @@ fn packed_as(bytes: &[u8]) -> Option<&'static str> {
     PACKED.iter().find(|(sign, _)| is(sign)).map(|(_, name)| *name).or(tar)
 }
 
-/// Control bytes that a text may have in damaged cells: so many, and one of so many bytes.
+/// Control bytes that a text may have in damaged cells: the maximum, or one per this number of bytes.
 const DAMAGED: (usize, usize) = (8, 100);
 
 /// Bytes at the start of which a text has at most one that is damaged.
@@ -290,7 +290,7 @@ fn shape(place: FileLocation, name: String, bytes: u64, head: Vec<u8>, copied: O
     let mut notes = Vec::new();
     let (shape, sheet) = match path {
         Some(path) if is_binary(&head, bytes) => (FileShape::Columns(source::open(&path, no_column())?.columns().to_vec()), None),
-        _ if head.starts_with(b"PK\x03\x04") => return Err("is an archive in an archive: unpack it first".to_owned()),
+        _ if head.starts_with(b"PK\x03\x04") => return Err("is an archive inside an archive; unpack it first".to_owned()),
         _ => text_shape(&place, &name, &head, &mut notes)?,
     };
     let mut sniffed = Sniffed { place, name, bytes, shape, sheet, head, notes, copied };
@@ -306,9 +306,9 @@ fn shape(place: FileLocation, name: String, bytes: u64, head: Vec<u8>, copied: O
     };
     match sniffed.sheet.as_ref().map_or(0, |sheet| sheet.names.len()) {
         count if count > COLUMNS_MAX => {
-            Err(format!("has {count} columns or more, and at most {COLUMNS_MAX} are read: leave out those that are not meant"))
+            Err(format!("has {count} columns or more, but at most {COLUMNS_MAX} are supported; remove the columns you don't need"))
         }
-        _ if is_bare(&sniffed) => Err("has the names of columns and no rows: there is nothing to import".to_owned()),
+        _ if is_bare(&sniffed) => Err("has column names but no rows: there is nothing to import".to_owned()),
         _ => Ok(sniffed),
     }
 }
@@ -322,16 +322,16 @@ fn is_bare(sniffed: &Sniffed) -> bool {
 fn text_shape(place: &FileLocation, name: &str, head: &[u8], notes: &mut Vec<String>) -> Result<(FileShape, Option<Sheet>), String> {
     let first = source::first_text(place.open()?, head, LOOKED)?;
     if let Some(packed) = packed_as(&first) {
-        return Err(format!("is {packed}, which is not read: unpack it first"));
+        return Err(format!("is {packed}, which is not supported; unpack it first"));
     }
     let decoded = source::of_windows_1252(&first);
     let windows_1252 = decoded.is_some();
     let first = decoded.unwrap_or(first);
     let start = first.iter().find(|byte| !byte.is_ascii_whitespace()).copied();
     match start {
-        None => return Err("holds nothing but white space: there is nothing to import".to_owned()),
+        None => return Err("contains only white space: there is nothing to import".to_owned()),
         _ if is_no_text(&first) => return Err(NO_TEXT.to_owned()),
-        Some(b'<') if is_page(&first) => return Err("is a web page or XML, not a table: save the table in it as CSV".to_owned()),
+        Some(b'<') if is_page(&first) => return Err("is a web page or XML, not a table; save its table as CSV".to_owned()),
         Some(b'{' | b'[') => {
             if let Some(keys) = first_line(&first, name) {
                 return Ok((FileShape::JsonLines(keys), None));
@@ -449,7 +449,7 @@ impl Sniffed {
             (FileShape::Rows(_), place) => source::separated(place.open()?, &self.head, layout, every_column()),
             (FileShape::JsonLines(_), place) => source::json_lines(place.open()?, &self.head, every_column()),
             (FileShape::Columns(_), FileLocation::File(path)) => source::open(path, every_column()),
-            (FileShape::Columns(_) | FileShape::Json { .. } | FileShape::Cells, _) => Err("has no rows to be read in turn".to_owned()),
+            (FileShape::Columns(_) | FileShape::Json { .. } | FileShape::Cells, _) => Err("has no rows that can be streamed".to_owned()),
         }
     }
 
@@ -503,7 +503,7 @@ impl Sniffed {
             FileShape::Columns(names) => format!("a table with the columns {}", listed(names)),
             // `--map` and dataset.toml use these names.
             FileShape::Json { outline, .. } => match &self.sheet {
-                Some(sheet) => format!("{outline}; as a table its columns are {}", listed(&sheet.names)),
+                Some(sheet) => format!("{outline}, read as a table with the columns {}", listed(&sheet.names)),
                 None => outline.to_string(),
             },
             FileShape::Cells => format!("a sheet with the columns {}", listed(&self.header())),

@@ -27,7 +27,7 @@ impl StagingFolder {
     /// Creates it in the dataset's folder, which is created if missing.
     pub(super) fn in_dataset(into: &Path) -> Result<Self, String> {
         let made = !into.exists();
-        fs::create_dir_all(into).map_err(|error| format!("the folder `{}` cannot be made: {error}", into.display()))?;
+        fs::create_dir_all(into).map_err(|error| format!("the folder `{}` cannot be created: {error}", into.display()))?;
         Self::at(into.join(FOLDER), made.then(|| into.to_owned()))
     }
 
@@ -53,7 +53,7 @@ impl StagingFolder {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
                     return Err(format!(
-                        "another import writes to `{}`: wait until it is done",
+                        "another import is writing to `{}`; wait until it is done",
                         folder.parent().unwrap_or(&folder).display()
                     ));
                 }
@@ -98,7 +98,7 @@ mod tests {
         let into = place.path().join("new");
         let first = StagingFolder::in_dataset(&into).unwrap();
         fs::write(first.folder.join("a.rows"), "half").unwrap();
-        assert!(StagingFolder::in_dataset(&into).unwrap_err().starts_with("another import writes to "));
+        assert!(StagingFolder::in_dataset(&into).unwrap_err().starts_with("another import is writing to "));
         drop(first);
         assert!(!into.exists());
         // Leftovers of a killed import are cleared.

@@ -64,7 +64,7 @@ pub(super) struct Written {
     pub counts: HashMap<u32, MergeCounts>,
     pub repeats: Vec<Repeat>,
     pub replaced: HashMap<(u32, u32), Replaced>,
-    /// Of tokens: rows of other ones than those held at their addresses.
+    /// For `tokens`: rows with another token than the dataset has at their address.
     pub apart: Vec<TokenApart>,
     /// The finished file, if the table changed.
     pub file: Option<PathBuf>,
@@ -151,7 +151,8 @@ fn fits(schema: &TableSchema, said: &TableManifest) -> Result<(), String> {
     what.map_or(Ok(()), |what| {
         let table = schema.name;
         Err(format!(
-            "the `{what}` of [tables.{table}] in dataset.toml would change imported rows too: import into another folder, or take it out"
+            "the `{what}` of [tables.{table}] in dataset.toml would change imported rows too; import into another folder, or remove \
+             it"
         ))
     })
 }

@@ -114,17 +114,16 @@ impl<'a> TokenHints<'a> {
 /// The refusal of a file whose token is unknown: the reason, and the options that name the token.
 fn refused(reason: &str, symbol: Option<&str>, contract: bool) -> Refusal {
     if contract {
-        return Refusal::new(format!("{reason}: say which it is with --token ADDRESS")).say("token", ADDRESS);
+        return Refusal::new(format!("{reason}; pass --token ADDRESS")).say("token", ADDRESS);
     }
     if let Some(coin) = symbol.filter(|symbol| pair::is_native(symbol)) {
-        let told = format!("{reason}: say --coin {coin} if it is the coin itself, or which token it is with --token ADDRESS");
+        let told = format!("{reason}; pass --coin {coin} for the coin itself, or --token ADDRESS for a token");
         return Refusal::new(told).say("coin", coin);
     }
     // Only an alphanumeric text can be a coin's ticker.
     let is_ticker = |symbol: &&str| symbol.len() <= 10 && symbol.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let coin = symbol.filter(is_ticker).unwrap_or("SYMBOL");
-    Refusal::new(format!("{reason}: say which it is with --token ADDRESS, or with --coin {coin} where it has no contract"))
-        .say("token", ADDRESS)
+    Refusal::new(format!("{reason}; pass --token ADDRESS, or --coin {coin} if it has no contract")).say("token", ADDRESS)
 }
 
 impl KnownTokens {
@@ -165,7 +164,7 @@ impl KnownTokens {
         }
     }
 
-    /// Notes on symbols in these rows that several tokens of one chain share; the choice is asked for when a file needs it.
+    /// Notes on symbols in these rows that several tokens of one chain share; a file that names such a symbol needs a choice.
     pub(super) fn sharing(&self, frame: &DataFrame) -> Vec<String> {
         let mut met = HashSet::new();
         // In list order, which usually starts with the largest.
@@ -183,7 +182,7 @@ impl KnownTokens {
                     continue;
                 }
                 let shown = few(here.iter().map(|known| known.address), SHARING_SHOWN);
-                found.push(format!("`{symbol}` is {} tokens on {chain} ({shown})", here.len()));
+                found.push(format!("`{symbol}` is the symbol of {} tokens on {chain} ({shown})", here.len()));
             }
         }
         if found.is_empty() {
@@ -192,17 +191,18 @@ impl KnownTokens {
         let count = found.len();
         let mut says: Vec<String> = found.into_iter().take(SHARING_SHOWN).collect();
         if count > says.len() {
-            says.push(format!("and {} more symbols are of several tokens", count - says.len()));
+            says.push(format!("and {} more symbols are shared by several tokens", count - says.len()));
         }
         says.push(
-            "all of them are taken; a file of such a symbol asks which with --token, unless one alone has `listed = true` in tokens"
+            "all of them are imported; a file that names such a symbol needs --token, unless only one of the tokens has `listed = \
+             true` in `tokens`"
                 .to_owned(),
         );
         says
     }
 
     /// The token of a symbol: of several, the one on the chosen chain; of those, the listed one. A native coin's symbol is the coin if the
-    /// dataset has it; if only other tokens have that symbol, the user is asked, as they are wrapped or bridged.
+    /// dataset has it; if only other tokens have that symbol, the user must choose, as they are wrapped or bridged.
     fn by_symbol(&self, symbol: &str, hints: TokenHints<'_>) -> Result<Option<Address>, Refusal> {
         let coin = Some(Address::coin(symbol)).filter(|coin| pair::is_native(symbol) && !hints.contract && self.has(coin));
         if coin.is_some() {
@@ -211,7 +211,7 @@ impl KnownTokens {
         let Some(all) = self.by_symbol.get(symbol) else { return Ok(None) };
         if pair::is_native(symbol) && !hints.contract {
             let shown = few(all.iter().map(Known::told), 3);
-            let reason = format!("is of `{symbol}`, a coin without a contract, and the dataset has that symbol of {shown}");
+            let reason = format!("is about `{symbol}`, a coin without a contract, but in the dataset that symbol belongs to {shown}");
             return Err(refused(&reason, Some(symbol), false));
         }
         let here: Vec<&Known> = all.iter().filter(|known| known.chains.contains(hints.chain)).collect();
@@ -221,7 +221,7 @@ impl KnownTokens {
             ([one], _) | (_, [one]) => Ok(Some(one.address)),
             _ => {
                 let shown = few(here.iter().map(|known| known.address), SHARING_SHOWN);
-                let several = format!("is of `{symbol}`, and the dataset has {} tokens of that symbol ({shown})", here.len());
+                let several = format!("is about `{symbol}`, but {} tokens in the dataset have that symbol ({shown})", here.len());
                 Err(refused(&several, Some(symbol), hints.contract))
             }
         }
@@ -233,15 +233,15 @@ impl KnownTokens {
         if let Some(address) = pair::address(name) {
             return match hints.token {
                 Some(token) if token != address => {
-                    let reason = format!("is of {address} by its name, and --token says {token}: import it without --token");
+                    let reason = format!("is about {address} (from its name), but --token is {token}; import it without --token");
                     Err(Refusal::new(reason).say("token", address.to_string()))
                 }
-                _ => Ok(found(address, None, TokenFoundBy::File, "from the file's name".to_owned())),
+                _ => Ok(found(address, None, TokenFoundBy::File, "from the file name".to_owned())),
             };
         }
         let (symbol, place) = match content {
             Some(content) => (Some(content.to_uppercase()), "from the file"),
-            None => (self.only_symbol(name, hints)?, "from the file's name"),
+            None => (self.only_symbol(name, hints)?, "from the file name"),
         };
         if let Some(address) = hints.token {
             let coin = hints.coin.map(str::to_uppercase);
@@ -253,7 +253,7 @@ impl KnownTokens {
                 && !alike(coin, symbol)
             {
                 return Err(Refusal::new(format!(
-                    "is of `{symbol}`, and --coin says {coin}: say --coin {symbol}, or --broken-too if it is {coin} all the same"
+                    "is about `{symbol}`, but --coin is {coin}; pass --coin {symbol}, or --broken-too if it is {coin}"
                 ))
                 .say("coin", symbol.clone()));
             }
@@ -261,20 +261,20 @@ impl KnownTokens {
             let by = if hints.coin.is_some() { "--coin" } else { "--token" };
             let says = match (&known, &symbol) {
                 (Some(known), Some(symbol)) if !alike(known, symbol) => {
-                    format!("as said with {by}; warning: the dataset knows it as `{known}`, and the file is of `{symbol}`")
+                    format!("from {by}; warning: its symbol is `{known}`, but the file is about `{symbol}`")
                 }
-                _ => format!("as said with {by}"),
+                _ => format!("from {by}"),
             };
             return Ok(found(address, known.or(symbol), TokenFoundBy::Said, says));
         }
         let Some(symbol) = symbol else {
-            return Err(refused("does not say which token it is of", pair::coins(name).first().map(String::as_str), hints.contract));
+            return Err(refused("does not name its token", pair::coins(name).first().map(String::as_str), hints.contract));
         };
         if let Some(address) = self.by_symbol(&symbol, hints)? {
             return Ok(found(address, Some(symbol), TokenFoundBy::File, place.to_owned()));
         }
-        let refusal = refused(&format!("is of `{symbol}`, which is no token of the dataset"), Some(&symbol), hints.contract);
-        Err(Refusal { reason: format!("{}, or import a list that has it first", refusal.reason), ..refusal })
+        let refusal = refused(&format!("is about `{symbol}`, which is not in the dataset"), Some(&symbol), hints.contract);
+        Err(Refusal { reason: format!("{}, or first import a token list that contains it", refusal.reason), ..refusal })
     }
 
     /// The only word of the name that is a symbol. Of several it is none where the user says the token.
@@ -284,7 +284,7 @@ impl KnownTokens {
         match &symbols[..] {
             [one] => Ok(Some(one.clone())),
             many if many.is_empty() || hints.token.is_some() => Ok(None),
-            many => Err(refused(&format!("could be of `{}` by its name", many.join("`, `")), None, hints.contract)),
+            many => Err(refused(&format!("has a name that fits several tokens (`{}`)", many.join("`, `")), None, hints.contract)),
         }
     }
 
@@ -306,13 +306,17 @@ impl KnownTokens {
         let refusal = |ticker: &str| {
             let reason = if none {
                 format!(
-                    "is of `{ticker}` by its name, and beside it are others ({}): {option} is for one token, so save the part that is meant as a file \
-                     of its own, or say --broken-too to take all of them as one token",
+                    "is about `{ticker}` (from its name), but other parts of the file are about other tokens ({}), and {option} \
+                     names only one; save the part you need as a separate file, or pass --broken-too to import all parts as one \
+                     token",
                     few(&shown, SHARING_SHOWN)
                 )
             } else {
                 let said = said.as_deref().unwrap_or_default();
-                format!("is of `{ticker}` by its name, and {option} is taken for the part of `{said}`: import it with an option of its own")
+                format!(
+                    "is about `{ticker}` (from its name), but {option} applies to the part about `{said}`; import it separately with \
+                     its own option"
+                )
             };
             let refusal = Refusal::new(reason);
             if pair::is_native(ticker) {
@@ -332,7 +336,7 @@ impl KnownTokens {
         let in_content = content.and_then(|content| pair::pair(content, known));
         let is_in_name = in_content.is_none();
         let in_name = || pair::pair_in_name(name, known).filter(|pair| content.is_none_or(|content| alike(content, &pair.base)));
-        let not_taken = |currency: &str| format!("; `{currency}` in its name is not taken for the currency of its prices");
+        let not_taken = |currency: &str| format!("; `{currency}` in the file name is not used as the price currency");
         let Some(pair) = in_content.or_else(in_name) else {
             let mut found = self.find(name, content, hints)?;
             if let Some(currency) = pair::foreign_money(name).filter(|_| !hints.as_usd) {
@@ -350,7 +354,8 @@ impl KnownTokens {
             let (base, quote) = (&pair.base, &pair.quote);
             // No command is suggested: it would treat another currency as dollars.
             return Err(format!(
-                "has prices of {base} in {quote}, and candles are in USD: take one of {base} in USD, or say --as-usd if they are"
+                "has prices of {base} in {quote}, but candles must be in USD; use a file with prices in USD, or pass --as-usd if \
+                 they are in USD"
             )
             .into());
         }
@@ -360,10 +365,10 @@ impl KnownTokens {
         };
         let mut found = self.find(name, Some(symbol), hints)?;
         if hints.token.is_none() && pair::address(name).is_none() && content.is_none() {
-            found.says = format!("`{}` in {} from the file's name", pair.base, pair.quote);
+            found.says = format!("from the pair `{}/{}` in the file name", pair.base, pair.quote);
         }
         if pair.quote != "USD" {
-            found.says.push_str(&format!("; its prices in {} are taken as USD", pair.quote));
+            found.says.push_str(&format!("; prices in {} are treated as USD", pair.quote));
         }
         Ok(TokenMatch { multiplier, quoted: true, ..found })
     }
@@ -431,34 +436,25 @@ mod tests {
                 "XRPUSDT.csv",
                 None,
                 None,
-                Err(
-                    "is of `XRP`, which is no token of the dataset: say --coin XRP if it is the coin itself, or which token it is with --token",
-                ),
+                Err("is about `XRP`, which is not in the dataset; pass --coin XRP for the coin itself, or --token ADDRESS"),
             ),
             (
                 "eth_hourly.csv",
                 None,
                 None,
-                Err(
-                    "does not say which token it is of: say --coin ETH if it is the coin itself, or which token it is with --token ADDRESS",
-                ),
+                Err("does not name its token; pass --coin ETH for the coin itself, or --token ADDRESS for a token"),
             ),
-            (
-                "candles.csv",
-                None,
-                None,
-                Err("does not say which token it is of: say which it is with --token ADDRESS, or with --coin SYMBOL"),
-            ),
-            ("UNI_BTC.csv", None, None, Err("has prices of UNI in BTC, and candles are in USD")),
-            ("UNI_BTC.csv", None, Some(uni.as_str()), Err("has prices of UNI in BTC, and candles are in USD")),
-            ("btceur.csv", None, Some(uni.as_str()), Err("has prices of BTC in EUR, and candles are in USD")),
-            ("btc_eth.csv", None, None, Err("has prices of BTC in ETH, and candles are in USD")),
+            ("candles.csv", None, None, Err("does not name its token; pass --token ADDRESS, or --coin SYMBOL")),
+            ("UNI_BTC.csv", None, None, Err("has prices of UNI in BTC, but candles must be in USD")),
+            ("UNI_BTC.csv", None, Some(uni.as_str()), Err("has prices of UNI in BTC, but candles must be in USD")),
+            ("btceur.csv", None, Some(uni.as_str()), Err("has prices of BTC in EUR, but candles must be in USD")),
+            ("btc_eth.csv", None, None, Err("has prices of BTC in ETH, but candles must be in USD")),
             ("btc_eth.csv", None, Some(uni.as_str()), Ok((uni.as_str(), 1.0))),
             ("uni_eth_pool.csv", None, Some(uni.as_str()), Ok((uni.as_str(), 1.0))),
             ("uni-pepe.csv", None, Some(uni.as_str()), Ok((uni.as_str(), 1.0))),
             ("my_eth_data.csv", None, Some(uni.as_str()), Ok((uni.as_str(), 1.0))),
-            ("report_try.csv", None, None, Err("does not say which token it is of: say which it is with --token ADDRESS")),
-            ("uni-pepe.csv", None, None, Err("could be of `UNI`, `PEPE` by its name")),
+            ("report_try.csv", None, None, Err("does not name its token; pass --token ADDRESS")),
+            ("uni-pepe.csv", None, None, Err("has a name that fits several tokens (`UNI`, `PEPE`)")),
             ("XRPUSDT.csv", None, Some(uni.as_str()), Ok((uni.as_str(), 1.0))),
         ] {
             match (text(tokens.find_traded(name, content, hints(token, false))), expected) {
@@ -489,6 +485,6 @@ mod tests {
             assert!(others(parts, &btc, Some("BTC")).is_empty(), "{parts:?}");
         }
         let named = format!("export-{pepe}.csv");
-        assert!(tokens.find(&named, None, hints(Some(&uni), false)).unwrap_err().reason.contains("and --token says"));
+        assert!(tokens.find(&named, None, hints(Some(&uni), false)).unwrap_err().reason.contains("but --token is"));
     }
 }

@@ -30,7 +30,9 @@ pub(super) fn sheets(path: &Path) -> Result<(Vec<NamedSheet>, Vec<String>), Stri
     match (found.sheets.is_empty(), found.hidden.is_empty()) {
         (false, _) => Ok((found.sheets, found.hidden)),
         (true, true) => Err("is a workbook without a filled sheet".to_owned()),
-        (true, false) => Err("is a workbook of hidden sheets, which are left out: show the sheet to import, and save it".to_owned()),
+        (true, false) => {
+            Err("is a workbook with only hidden sheets, which are omitted; show the sheet to import, and save the workbook".to_owned())
+        }
     }
 }
 
@@ -54,7 +56,7 @@ impl Found {
         }
     }
 
-    /// The names of the shown sheets; the others are noted.
+    /// The names of the visible sheets; notes the hidden ones.
     fn shown(&mut self, sheets: &[calamine::Sheet]) -> Vec<String> {
         let (shown, hidden): (Vec<_>, Vec<_>) = sheets.iter().partition(|sheet| sheet.visible == SheetVisible::Visible);
         self.hidden.extend(hidden.into_iter().map(|sheet| sheet.name.clone()));
@@ -115,7 +117,7 @@ fn read(path: &Path, found: &mut Found) -> Result<(), String> {
 }
 
 fn damaged(sheet: &str, error: impl Display) -> String {
-    format!("has a damaged sheet `{sheet}`: {error}; save the others as CSV")
+    format!("has a damaged sheet `{sheet}`: {error}; save the other sheets as CSV")
 }
 
 fn place((row, column): (u32, u32)) -> (usize, usize) {

@@ -87,11 +87,11 @@ fn text_of_older_spreadsheets_is_read_and_its_euro_seen() {
     desk.write("uni.csv", latin(&format!("Date;Ouverture;Plus haut;Plus bas;Clôture;Volume\n{}", rows(row))));
     let report = desk.imports(&["uni.csv", "--token", UNI]);
     assert_eq!(taken(&report, 0, "candles")[0], 20, "{report:#}");
-    assert!(report["files"][0]["says"].to_string().contains("its text is not UTF-8, and is read as Windows-1252"), "{report:#}");
+    assert!(report["files"][0]["says"].to_string().contains("the text is not UTF-8 and is read as Windows-1252"), "{report:#}");
     let desk = Desk::new();
     let row = |i: u32| format!("2024-01-{i:02},4 €,5 €,3 €,4.5 €,{i}\n");
     desk.write("uni.csv", latin(&format!("{HEADER}{}", rows(row))));
-    assert!(desk.refuses(&["uni.csv", "--token", UNI]).contains("has prices in EUR, as `4 €` in `open` shows"));
+    assert!(desk.refuses(&["uni.csv", "--token", UNI]).contains("has prices in EUR (`4 €` in `open`)"));
     let desk = Desk::empty();
     desk.write("tokens.csv", latin(&TOKENS.replace("Uniswap", "Café")));
     desk.imports(&["tokens.csv"]);
@@ -168,7 +168,7 @@ fn workbook(format: &str) -> Vec<u8> {
 #[test]
 fn the_format_of_a_workbooks_cells_says_their_currency() {
     for (format, currency) in [
-        ("[$€-407]\\ #,##0.00", Some("EUR, as `4 EUR` in `open` shows")),
+        ("[$€-407]\\ #,##0.00", Some("EUR (`4 EUR` in `open`)")),
         ("#,##0.00 &quot;£&quot;", Some("GBP")),
         ("[$CHF] #,##0.00", Some("CHF")),
         ("[$CZK] #,##0.00", Some("CZK")),
@@ -221,7 +221,7 @@ fn prices_of_a_pool_are_in_usd_by_assumption() {
     let desk = Desk::new();
     desk.write("pool.json", format!("{{\"data\":{{\"id\":\"x\",\"attributes\":{{\"ohlcv_list\":[{}]}}}},{meta}}}", list.join(",")));
     let report = desk.imports(&["pool.json"]);
-    let part = "assumed: its prices are in USD, as it names no currency";
+    let part = "assumed: prices are in USD, as the file names no currency";
     assert!(report["files"][0]["says"].to_string().contains(part), "{report:#}");
     let found: Vec<String> = desk.dataset().table("candles").unwrap().findings.counts().iter().map(|count| count.reason.clone()).collect();
     assert!(found.iter().any(|reason| reason.contains(part)), "{found:?}");

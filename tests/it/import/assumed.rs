@@ -16,15 +16,15 @@ fn a_column_whose_cells_cannot_be_read_is_refused_and_forced_it_stays_told() {
     let member = |i: u32| format!("\"0x{i:040x}\":[{{\"block\":{i},\"size\":1}},{{\"block\":2,\"size\":1}}]");
     desk.write("airdrop.json", format!("{{{}}}", (1..=80).map(member).collect::<Vec<_>>().join(",")));
     let seen = desk.refuses(&["airdrop.json"]);
-    assert!(seen.contains("an object of 80 members; as a table its columns are `key`, `1`, `2`"), "{seen}");
+    assert!(seen.contains("an object of 80 fields, read as a table with the columns `key`, `1`, `2`"), "{seen}");
     let line = format!("airdrop.json --as holders --token {UNI} --map holder_address=key --map balance=1");
     let args = words(&line);
     let err = desk.refuses(&args);
     assert!(err.contains("has 80 of 80 cells that cannot be read as `balance`; the first is row 1"), "{err}");
     assert!(err.contains("the cell is an object") && !err.contains("decimal = ") && !desk.data().exists(), "{err}");
     let (says, checked) = told(&desk, &[&args[..], &["--broken-too"]].concat(), "holders");
-    assert!(says.contains("taken with --broken-too, but it has 80 of 80 cells"), "{says}");
-    assert!(checked.contains("imported from `airdrop.json`: taken with --broken-too, but it has 80 of 80 cells"), "{checked}");
+    assert!(says.contains("forced with --broken-too, although it has 80 of 80 cells"), "{says}");
+    assert!(checked.contains("imported from `airdrop.json`: forced with --broken-too, although it has 80 of 80 cells"), "{checked}");
 }
 
 #[test]
@@ -36,13 +36,13 @@ fn the_chain_of_tokens_that_a_file_brings_is_said_to_be_assumed() {
     );
     let args = ["holders.csv"];
     let (says, checked) = told(&desk, &args, "tokens");
-    assert!(says.contains("assumed: the chain of its tokens is `eth`, as it names none; say another with --chain"), "{says}");
+    assert!(says.contains("assumed: the chain of its tokens is `eth`, as the file names none; to change it, pass --chain"), "{says}");
     assert!(checked.contains("imported from `holders.csv`: assumed: the chain of its tokens is `eth`"), "{checked}");
     let chain = |desk: &Desk| desk.dataset().token(&address(UNI)).unwrap().chains[0].as_str().to_owned();
     assert_eq!(chain(&desk), "eth");
     // A later statement replaces the assumption.
     let report = desk.imports(&["holders.csv", "--chain", "base"]);
-    assert!(report["notes"][0].as_str().unwrap().contains("is `base` now, as said with --chain"), "{report:#}");
+    assert!(report["notes"][0].as_str().unwrap().contains("is now `base`, from --chain"), "{report:#}");
     assert_eq!(chain(&desk), "base");
     // A known token keeps its chain.
     let known = Desk::new();
@@ -59,7 +59,7 @@ fn dollars_and_tokens_are_assumed_aloud() {
     desk.write("uni.csv", &text);
     desk.write("PEPEUSDT.csv", &text);
     let (says, checked) = told(&desk, &["uni.csv"], "candles");
-    for part in ["assumed: its prices are in USD, as it names no currency", "assumed: `volume` counts tokens"] {
+    for part in ["assumed: prices are in USD, as the file names no currency", "assumed: `volume` counts tokens"] {
         assert!(says.contains(part) && checked.contains(&format!("imported from `uni.csv`: {part}")), "{says}\n{checked}");
     }
     let (says, _) = told(&desk, &["PEPEUSDT.csv", "--volume", "token"], "candles");
@@ -74,7 +74,7 @@ fn one_price_has_no_line_and_forced_it_stays_told() {
     let err = desk.refuses(&words(&one));
     assert!(err.contains("a candle has four prices") && !err.contains("try:"), "{err}");
     let (_, checked) = told(&desk, &words(&format!("{one} --map open=value --map high=value --map low=value")), "candles");
-    assert!(checked.contains("imported from `p.csv`: warning: it has one price a time, `value`"), "{checked}");
+    assert!(checked.contains("imported from `p.csv`: warning: it has one price per time, `value`"), "{checked}");
 }
 
 #[test]
@@ -97,10 +97,10 @@ fn a_coin_is_the_one_that_the_file_is_of() {
     let text = format!("date,open,high,low,close\n{}", rows(|i| format!("2024-01-{i:02},{i},{},{i},{i}.5\n", i + 1)));
     desk.write("BTC_USDT-1d.csv", &text);
     let err = desk.refuses(&["BTC_USDT-1d.csv", "--coin", "ETH"]);
-    assert!(err.contains("is of `BTC`, and --coin says ETH") && err.contains("--into data --coin BTC"), "{err}");
+    assert!(err.contains("is about `BTC`, but --coin is ETH") && err.contains("--into data --coin BTC"), "{err}");
     let report = desk.imports(&["BTC_USDT-1d.csv", "--coin", "BTC"]);
-    assert!(report["files"][0]["says"][0].as_str().unwrap().starts_with("token coin:BTC, as said with --coin"), "{report:#}");
-    assert_eq!(report["notes"][0], "added to tokens, as nothing was known of them: coin:BTC", "{report:#}");
+    assert!(report["files"][0]["says"][0].as_str().unwrap().starts_with("token coin:BTC, from --coin"), "{report:#}");
+    assert_eq!(report["notes"][0], "added to `tokens`, which did not contain them: coin:BTC", "{report:#}");
     desk.imports(&["BTC_USDT-1d.csv", "--coin", "ETH", "--broken-too"]);
 }
 
@@ -119,9 +119,9 @@ fn a_rate_of_a_day_is_asked_for_and_a_category_assumed_aloud() {
     desk.write("y.csv", format!("pool_name,daily_apy,tvl\nnone,0,50000\n{}", rows(|i| format!("P{i},1{i}.5,50000\n"))));
     let args = words("y.csv --as yields --map symbol=pool_name --map apy=daily_apy --set protocol=curve --set chain=eth");
     let err = desk.refuses(&args);
-    assert!(err.contains("`11.5` in `daily_apy` may be a rate a year") && err.contains("--unit UNIT"), "{err}");
+    assert!(err.contains("`11.5` in `daily_apy` may be an annual rate") && err.contains("--unit UNIT"), "{err}");
     let (says, checked) = told(&desk, &[&args[..], &["--unit", "percent"]].concat(), "yields");
-    let part = "assumed: its pools are of the category `vault`, as it names none";
+    let part = "assumed: its pools have the category `vault`, as the file names none";
     assert!(says.contains(part) && checked.contains(part), "{says}\n{checked}");
     assert!(checked.contains("--unit percent"), "{checked}");
 }

@@ -91,7 +91,7 @@ fn a_token_that_is_not_there_gets_a_row_and_a_dataset_without_tokens_loads() {
         format!("\"HolderAddress\",\"Balance\",\"PendingBalanceUpdate\"\n\"{UNI}\",\"1,000.5\",\"No\"\n"),
     );
     let report = desk.imports(&[&format!("export-{PEPE}.csv"), "--chain", "base"]);
-    assert!(report["notes"][0].as_str().unwrap().starts_with("added to tokens, as nothing was known of them: 0x6982"), "{report:#}");
+    assert!(report["notes"][0].as_str().unwrap().starts_with("added to `tokens`, which did not contain them: 0x6982"), "{report:#}");
     let dataset = desk.clean();
     let token = dataset.token(&address(PEPE)).unwrap();
     assert_eq!((token.chains[0].as_str(), dataset.holders_of(&address(PEPE)).get(0).and_then(|row| row.balance)), ("base", Some(1000.5)));
@@ -122,7 +122,7 @@ fn wrong_usage_is_refused_and_every_format_is_listed() {
         desk.write(name, "1690761600000,5,6,4,5.5,800,1690847999999,1,1,1,1,0\n");
     }
     let err = desk.refuses(&["UNIUSDT.csv", "PEPEUSDT.csv", "--token", UNI]);
-    assert!(err.contains("by its name, and --token was taken for a file of"), "{err}");
+    assert!(err.contains("(from its name), but --token was already used for a file about"), "{err}");
 }
 
 #[test]

@@ -165,8 +165,8 @@ fn tokens_in_one_file_are_told_apart_and_thousands_are_divided() {
     );
     let report = desk.imports(&["both.csv"]);
     assert_eq!(taken(&report, 0, "candles"), [3, 0, 0, 0, 0, 1], "{report:#}");
-    assert!(report["files"][0]["says"].to_string().contains("is of `XRP`"), "{report:#}");
-    assert!(desk.refuses(&["both.csv", "--token", UNI]).contains("holds 3 series of candles"));
+    assert!(report["files"][0]["says"].to_string().contains("the series `XRPUSDT` is about `XRP`"), "{report:#}");
+    assert!(desk.refuses(&["both.csv", "--token", UNI]).contains("contains 3 series of candles"));
     let desk = Desk::new();
     desk.write("1000PEPEUSDT.csv", "timestamp,open,high,low,close,volume,turnover\n1690675200000,0.005,0.006,0.004,0.005,7,1\n");
     desk.imports(&["1000PEPEUSDT.csv"]);
@@ -208,7 +208,7 @@ fn a_format_of_a_persons_own_is_read_wherever_it_is_described() {
     for place in ["formats.toml", "data/formats.toml", ".config/tokendeck/formats.toml"] {
         let desk = Desk::new();
         desk.write("UNI.csv", BROKER);
-        assert!(desk.refuses(&["UNI.csv"]).contains("is of no format known"));
+        assert!(desk.refuses(&["UNI.csv"]).contains("has an unknown format"));
         desk.write(place, own_format());
         if place == "formats.toml" {
             desk.write("config.toml", "");
@@ -238,7 +238,7 @@ fn one_of_the_same_name_takes_a_formats_place_and_a_mistake_is_named() {
     let err = desk.command(&["dump.csv"]).output().unwrap().stderr;
     let err = String::from_utf8(err).unwrap();
     assert!(err.contains("data/formats.toml`, line 4: unknown field `raeder`"), "{err}");
-    for (text, says) in [("[own]\nreader = 'own'", "take another"), ("[a", "line 1: ")] {
+    for (text, says) in [("[own]\nreader = 'own'", "choose another"), ("[a", "line 1: ")] {
         desk.write("data/formats.toml", text);
         let err = String::from_utf8(desk.command(&["dump.csv"]).output().unwrap().stderr).unwrap();
         assert!(err.contains("formats.toml`") && err.contains(says), "{err}");
@@ -252,7 +252,7 @@ fn a_saved_answer_is_known_by_the_description_of_its_service() {
                     path = '/{token}'\nrows = 'data.*.list'\ncolumns = { holder_address = 'wallet.address', balance = 'amount' }\n";
     desk.write("saved.json", format!(r#"{{"data":{{"a":{{"list":[{{"wallet":{{"address":"{PEPE}"}},"amount":"1.5"}}]}}}},"v":7}}"#));
     for (known, says) in
-        [("", "is of no format known"), ("known = [{ lists = 'x' }]", "`known` of the request `holders` of my-api: unknown field")]
+        [("", "has an unknown format"), ("known = [{ lists = 'x' }]", "`known` of the request `holders` of my-api: unknown field")]
     {
         desk.write("data/providers/my-api.toml", format!("{provider}{known}"));
         let err = String::from_utf8(desk.command(&["saved.json", "--token", UNI]).output().unwrap().stderr).unwrap();

@@ -90,10 +90,10 @@ fn tables_refused_alike_are_told_once() {
     let member = |i: usize| (format!("{i}.txt"), "hello, you\nthere, too\n".to_owned());
     desk.write("many.zip", zipped((0..300).map(member)));
     let err = desk.refuses(&["many.zip"]);
-    assert!(err.lines().count() < 4 && err.contains("The same goes for `many.zip/1.txt`") && err.contains("and 287 more"), "{err}");
+    assert!(err.lines().count() < 4 && err.contains("The same applies to `many.zip/1.txt`") && err.contains("and 287 more"), "{err}");
     desk.write("two.zip", zipped([member(1), ("b.txt".to_owned(), "other, things\nare, here\n".to_owned())]));
     let err = desk.refuses(&["two.zip"]);
-    assert!(!err.contains("The same goes") && err.contains("two.zip/1.txt") && err.contains("two.zip/b.txt"), "{err}");
+    assert!(!err.contains("The same applies") && err.contains("two.zip/1.txt") && err.contains("two.zip/b.txt"), "{err}");
 }
 
 #[test]
@@ -127,5 +127,5 @@ fn a_table_of_a_database_is_read_and_one_of_several_asked_for() {
     let err = desk.refuses(&["wallet.db", "--token", UNI]);
     assert!(err.contains("owners (holder_address, balance)") && err.contains("as in 'wallet.db/$(touch PWNED)'"), "{err}");
     assert_eq!(taken(&desk.imports(&["wallet.db/owners", "--token", UNI]), 0, "holders")[2], 20, "the same rows");
-    assert!(desk.refuses(&["wallet.db/nothing"]).contains("it has no `nothing`"));
+    assert!(desk.refuses(&["wallet.db/nothing"]).contains("without a table `nothing`"));
 }

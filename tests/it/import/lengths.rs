@@ -50,12 +50,15 @@ fn two_lengths_in_one_file_are_refused_and_forced_they_stay_told() {
             continue;
         };
         let err = desk.refuses(&args);
-        assert!(err.contains("holds candles of two lengths") && err.contains(told) && err.contains("a column `interval`"), "{what}: {err}");
+        assert!(
+            err.contains("contains candles of two lengths") && err.contains(told) && err.contains("a column `interval`"),
+            "{what}: {err}"
+        );
         desk.imports(&[&args[..], &["--broken-too"]].concat());
         let dataset = desk.dataset();
         let found = dataset.table("candles").unwrap().findings.counts();
         for part in [
-            "imported from `uni.csv`: taken with --broken-too, but it holds candles of two lengths",
+            "imported from `uni.csv`: forced with --broken-too, although it contains candles of two lengths",
             "so candles of two lengths are read as of one",
         ] {
             assert!(found.iter().any(|count| count.reason.contains(part)), "{what}: {part}: {found:?}");
@@ -87,7 +90,7 @@ fn months_are_no_length_of_candles() {
     desk.write("own.csv", format!("token_address,{HEADER}{}", rows.iter().map(|row| format!("{UNI},{row}")).collect::<Vec<_>>().concat()));
     for args in [&["uni.csv", "--token", UNI][..], &["own.csv"]] {
         let err = desk.refuses(args);
-        assert!(err.contains("holds candles of months") && err.contains("take its candles of days or weeks"), "{err}");
+        assert!(err.contains("contains monthly candles") && err.contains("use daily or weekly candles"), "{err}");
     }
 }
 

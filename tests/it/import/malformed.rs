@@ -41,7 +41,7 @@ fn packed_files_are_unpacked() {
     let (code, report, err) = desk.run(&["many.zip"]);
     let file = |i: usize| report["files"][i]["file"].as_str().unwrap().to_owned();
     assert_eq!((code, report["files"].as_array().unwrap().len()), (1, 3), "{report:#}");
-    assert!(err.contains("`many.zip/read.me` is of no format known"), "{err}");
+    assert!(err.contains("`many.zip/read.me` has an unknown format"), "{err}");
     let pepe = (0..3).find(|i| file(*i).contains("PEPE")).unwrap();
     assert_eq!(taken(&report, pepe, "candles"), [2, 0, 0, 0, 0, 0]);
     desk.clean();
@@ -68,27 +68,27 @@ fn files_that_cannot_be_used_say_why_and_leave_no_row() {
     }
     for (name, bytes, says) in [
         ("empty.csv", Vec::new(), "is empty: there is nothing to import"),
-        ("white.csv", b" \n\n\t\n".to_vec(), "holds nothing but white space"),
+        ("white.csv", b" \n\n\t\n".to_vec(), "contains only white space"),
         ("UNIUSDT.csv.gz", packed[..packed.len() / 2].to_vec(), "is cut off or damaged"),
         ("UNIUSDT.zip", damaged, "damaged"),
         ("bomb.csv.gz", bombed.finish().unwrap(), "times its size"),
-        ("cut.json", br#"{"prices":[[1,2],[3"#.to_vec(), "is not whole JSON"),
+        ("cut.json", br#"{"prices":[[1,2],[3"#.to_vec(), "is not complete JSON"),
         ("UNIUSDT.parquet", b"PAR1 and no more".to_vec(), "is damaged or not Parquet"),
-        ("utf16.csv", b"\xff\xfeh\0i\0".to_vec(), "it holds rows of text that begin with `hi`"),
-        ("picture.csv", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec(), "is not text, nor Parquet, Arrow, a workbook or zip"),
+        ("utf16.csv", b"\xff\xfeh\0i\0".to_vec(), "it contains rows of text that begin with `hi`"),
+        ("picture.csv", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec(), "is not text, Parquet, Arrow, SQLite, a workbook or a zip archive"),
         (
             "notes.txt",
             b"hello, you\nthere, too\n".to_vec(),
-            "it holds rows of text that begin with `hello`, `you`. `tokendeck import --formats` says which are known",
+            "it contains rows of text that begin with `hello`, `you`. `tokendeck import --formats` lists the known formats",
         ),
-        ("odd.json", br#"{"a":1,"b":[]}"#.to_vec(), "it holds JSON: an object with `a`, `b`. `tokendeck import --formats`"),
+        ("odd.json", br#"{"a":1,"b":[]}"#.to_vec(), "it contains JSON: an object with `a`, `b`. `tokendeck import --formats`"),
         (
             "refusal.json",
             br#"{"status":"0","message":"NOTOK","result":"Max rate limit reached"}"#.to_vec(),
-            "is a refusal of the API, not data: `Max rate limit reached`",
+            "contains an error of the API, not data (`Max rate limit reached`)",
         ),
-        ("UNIUSDT-1d.csv", b"1690675200000,x,6,4,5.5,800,1690761599999,4400,8,1,1,0\n".to_vec(), "its prices are empty or no numbers"),
-        ("chart.csv", b"Date(UTC),UnixTimeStamp,Value\n7/30/2015,1438214400,12\n".to_vec(), "is a chart of something else"),
+        ("UNIUSDT-1d.csv", b"1690675200000,x,6,4,5.5,800,1690761599999,4400,8,1,1,0\n".to_vec(), "its prices are empty or not numbers"),
+        ("chart.csv", b"Date(UTC),UnixTimeStamp,Value\n7/30/2015,1438214400,12\n".to_vec(), "is an Etherscan chart of something other"),
     ] {
         desk.write(name, bytes);
         let err = desk.refuses(&[name]);
@@ -96,7 +96,7 @@ fn files_that_cannot_be_used_say_why_and_leave_no_row() {
         assert_eq!(files(&desk.data()), before, "{name}");
     }
     assert!(desk.refuses(&["nowhere.csv"]).contains("cannot be read"));
-    assert!(desk.refuses(&["data"]).contains("is a folder: name the files in it"));
+    assert!(desk.refuses(&["data"]).contains("is a folder; pass the files in it"));
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn rows_that_cannot_be_read_are_set_aside_with_their_place() {
     desk.write("UNIUSDT.csv", text);
     let before = files(&desk.data());
     let err = desk.refuses(&["UNIUSDT.csv"]);
-    assert!(err.contains("has 2 of 5 rows that cannot be as they are; the first is row") && err.contains("--broken-too"), "{err}");
+    assert!(err.contains("has 2 invalid rows out of 5; the first is row") && err.contains("--broken-too"), "{err}");
     assert_eq!(files(&desk.data()), before);
     let report = desk.imports(&["UNIUSDT.csv", "--broken-too"]);
     assert_eq!(taken(&report, 0, "candles"), [2, 0, 0, 1, 2, 0], "{report:#}");
@@ -197,13 +197,13 @@ fn a_coin_has_candles_and_a_name_but_no_holders() {
     let holders: String = ["HolderAddress,Balance\n".to_owned(), format!("{UNI},5\n{PEPE},7\n")].concat();
     desk.write("holders.csv", holders);
     let (code, _, err) = desk.run(&["holders.csv"]);
-    assert!(code != 0 && err.contains("say which it is with --token ADDRESS") && !err.contains("--coin"), "{err}");
+    assert!(code != 0 && err.contains("pass --token ADDRESS") && !err.contains("--coin"), "{err}");
     let (code, _, err) = desk.run(&["holders.csv", "--coin", "POLIS"]);
-    assert!(code != 0 && err.contains("cannot be of the coin POLIS"), "{err}");
+    assert!(code != 0 && err.contains("cannot be about the coin POLIS"), "{err}");
     desk.write("daily.csv", "date,open,high,low,close\n2023-07-30,5,6,4,5.5\n");
     let report = desk.imports(&["daily.csv", "--coin", "BTC"]);
     let says = report["files"][0].to_string();
-    assert!(says.contains("token coin:BTC, as said with --coin"), "{says}");
+    assert!(says.contains("token coin:BTC, from --coin"), "{says}");
     let symbols: Vec<_> = desk.clean().tokens().iter().filter_map(|token| token.row.symbol.clone()).collect();
     assert!(symbols.contains(&"BTC".to_owned()), "{symbols:?}");
 }
@@ -250,5 +250,5 @@ fn a_volume_in_usd_is_not_said_to_be_left_out() {
     assert_eq!(reasons(&report, 0), [], "{report:#}");
     let columns = report["files"][0]["previews"][0]["columns"].as_array().unwrap();
     let volume = columns.iter().find(|column| column["column"] == "volume").unwrap();
-    assert_eq!((volume["from"].as_str(), volume["why"].as_str()), (Some("`6`"), Some("worked out")));
+    assert_eq!((volume["from"].as_str(), volume["why"].as_str()), (Some("`6`"), Some("calculated")));
 }

@@ -17,14 +17,14 @@ fn a_suggested_command_holds_only_what_the_file_shows() {
         (
             "pools.csv",
             format!("Pool Name,APY,Protocol,Chain\n{}", rows(|i| format!("P{i},0.0{i},Curve,{}\n", i % 2 + 1))),
-            &["--set chain=CHAIN", "--unit UNIT", "--map protocol=Protocol", "`2` in `Chain` is no chain"][..],
+            &["--set chain=CHAIN", "--unit UNIT", "--map protocol=Protocol", "`2` in `Chain` is not a chain"][..],
             &["chain=Chain", "chain=eth", "dataset.toml"][..],
         ),
         // A single price per time makes no candle.
         (
             "points.csv",
             format!("date,price,market_cap\n{}", rows(|i| format!("2024-01-{i:02},{i},9\n"))),
-            &["one price a time, `price`"],
+            &["one price per time, `price`"],
             &["try:", "dataset.toml"],
         ),
         // Amounts paid or distributed, not held.
@@ -34,13 +34,18 @@ fn a_suggested_command_holds_only_what_the_file_shows() {
             &[
                 "--map balance=COLUMN",
                 "--token ADDRESS",
-                "no column is its `balance`",
+                "no column is recognized as `balance`",
                 "balance = COLUMN }, set = { token_address = ADDRESS }",
             ],
             &["balance=size"],
         ),
         // No column can be the address.
-        ("coins.csv", "symbol,name,price\nBTC,Bitcoin,5\nETH,Ether,6\n".to_owned(), &["no column is its `token_address`"], &["try:"]),
+        (
+            "coins.csv",
+            "symbol,name,price\nBTC,Bitcoin,5\nETH,Ether,6\n".to_owned(),
+            &["no column is recognized as `token_address`"],
+            &["try:"],
+        ),
         ("ETHEUR.csv", candles("date,open,high,low,close"), &["has prices of ETH in EUR", "--as-usd if they are"], &["try:"]),
         (
             "UNIUSDT.csv",
@@ -78,8 +83,8 @@ fn a_placeholder_that_is_left_is_named() {
         (&["--set", "chain=CHAIN", "--set", "dex_id=curve"], "`--set chain=CHAIN`: CHAIN stands for"),
         (&["--label", "LABEL"], "`--label LABEL`: LABEL stands for"),
         (&["--map", "OURS=1"], "`--map OURS=1`: OURS stands for"),
-        (&["--chain", "CHAIN"], "CHAIN stands for one of"),
-        (&["--as", "TABLE"], "TABLE stands for a table of ours"),
+        (&["--chain", "CHAIN"], "CHAIN stands for a chain"),
+        (&["--as", "TABLE"], "TABLE stands for a tokendeck table"),
         (&["--unit", "UNIT"], "UNIT stands for raw or whole"),
         (&["--decimals", "DECIMALS"], "DECIMALS stands for"),
         (&["--token", "ADDRESS"], "ADDRESS stands for"),
@@ -98,7 +103,7 @@ fn the_symbol_of_a_coin_is_not_taken_for_a_token_that_bears_it() {
     desk.imports(&["list.csv", "--chain", "moonbeam"]);
     desk.write("ETH-USD.csv", candles("Date,Open,High,Low,Close"));
     let err = desk.refuses(&["ETH-USD.csv"]);
-    assert!(err.contains("is of `ETH`, a coin without a contract") && err.contains(&format!("{bridged} on mbeam")), "{err}");
+    assert!(err.contains("is about `ETH`, a coin without a contract") && err.contains(&format!("{bridged} on mbeam")), "{err}");
     assert!(err.contains("try: tokendeck import ETH-USD.csv --into data --coin ETH\n"), "{err}");
     desk.imports(&["ETH-USD.csv", "--coin", "ETH"]);
     // From here on ETH is the coin, as in the dataset.
@@ -121,7 +126,7 @@ fn yields_are_percent_or_it_is_asked() {
         let all = [&args[..], &unit.map_or(vec![], |unit| vec!["--unit", unit])].concat();
         let Some(expected) = expected else {
             let err = desk.refuses(&all);
-            assert!(err.contains("may be a percentage or a fraction of one") && err.contains("--unit UNIT"), "{err}");
+            assert!(err.contains("may be a percentage or a fraction") && err.contains("--unit UNIT"), "{err}");
             continue;
         };
         desk.imports(&all);
@@ -159,7 +164,7 @@ fn prices_are_four_columns_or_one_that_says_so() {
         )
     };
     let says = desk.imports(&words(&map("price", "price")))["files"][0]["says"].to_string();
-    assert!(says.contains("warning: it has one price a time, `price`"), "{says}");
+    assert!(says.contains("warning: it has one price per time, `price`"), "{says}");
     let err = desk.refuses(&words(&map("price", "top")));
     assert!(err.contains("has one column, `price`, for open and low and close"), "{err}");
     // The volume is checked even if the price columns are mapped by hand.
@@ -167,7 +172,7 @@ fn prices_are_four_columns_or_one_that_says_so() {
     desk.write("y.csv", format!("d,o1,h1,l1,c1,Adj Close,Volume\n{}", rows(row)));
     let args = format!("y.csv --token {UNI} --as candles --map timestamp=d --map open=o1 --map high=h1 --map low=l1 --map close=c1");
     let says = desk.imports(&words(&args))["files"][0]["says"].to_string();
-    assert!(says.contains("is in USD (as of sources that give `Adj Close` beside it)"), "{says}");
+    assert!(says.contains("is in USD (as in sources that also have `Adj Close`)"), "{says}");
 }
 
 #[test]
@@ -212,7 +217,7 @@ fn all_that_lacks_is_said_at_once_and_so_is_what_goes_nowhere() {
         format!("time,pool,fee,token0,token1,token0_symbol,token1_symbol\n2024-01-01,{pool},3000,{UNI},{PEPE},UNI,PEPE\n"),
     );
     let report = desk.imports(&["pools.csv", "--set", "chain=eth", "--set", "dex_id=uniswap-v3"]);
-    assert_eq!(reasons(&report, 0), [("no table of ours takes `time`".to_owned(), 1)], "{report:#}");
+    assert_eq!(reasons(&report, 0), [("columns not imported: `time`".to_owned(), 1)], "{report:#}");
 }
 
 #[test]
@@ -221,7 +226,7 @@ fn pools_with_their_tokens_in_one_list_are_taken_apart_by_dataset_toml() {
     let pool = format!("0x{:040x}", 9);
     let pools = format!("dex,chain,address,pair,tokens\nuniswap-v2,ethereum,{pool},UNI/PEPE,{UNI};{PEPE}\n");
     let err = desk.refuses(&[desk.write("real.csv", &pools).to_str().unwrap()]);
-    assert!(err.contains("Nearest is the table `pools`, but its `token0` is item 1 of `tokens`"), "{err}");
+    assert!(err.contains("The closest table is `pools`, but its `token0` is item 1 of `tokens`"), "{err}");
     let line = err.lines().find_map(|line| line.split_once("In dataset.toml: ")).expect(&err).1;
     let (table, rest) = line.split_once("] ").expect(line);
     let columns = rest.split(" }").collect::<Vec<_>>().join(" }");
@@ -295,7 +300,10 @@ fn a_history_of_prices_is_no_list_of_tokens() {
     let row = |i: u32| format!("2024-01-{i:02} 00:00:00.000 UTC,ethereum,{UNI},18,UNI,6.{i}\n");
     desk.write("dune_prices.csv", format!("minute,blockchain,contract_address,decimals,symbol,price\n{}", rows(row)));
     let err = desk.refuses(&["dune_prices.csv"]);
-    assert!(err.contains("whose token comes again with another figure (`price` 6.1, then 6.2)") && !err.contains("try:"), "{err}");
+    assert!(
+        err.contains("whose token appears again with another value") && err.contains(": `price` 6.1, then 6.2)") && !err.contains("try:"),
+        "{err}"
+    );
     assert!(!desk.data().exists());
 }
 

@@ -34,9 +34,9 @@ fn reported_files_are_taken_as_they_are_meant() {
 fn reported_files_that_do_not_say_enough_are_asked_about() {
     for (case, options, expected) in [
         ("08b/two.csv", "--chain eth", "`BTC-USD`, `ETH-USD` side by side"),
-        ("16v/with_hash.csv", "--chain eth", "Nearest is the table `transfers`"),
-        ("16v/with_token_noval.csv", "--chain eth", "Nearest is the table `transfers`"),
-        ("39/binance_es.csv", "--chain eth", "four of them may be the prices of candles"),
+        ("16v/with_hash.csv", "--chain eth", "The closest table is `transfers`"),
+        ("16v/with_token_noval.csv", "--chain eth", "The closest table is `transfers`"),
+        ("39/binance_es.csv", "--chain eth", "four columns may be the prices of candles"),
     ] {
         let Some(file) = shared(&format!("data/reports/cases/{case}")) else { return };
         let err = Desk::empty().refuses(&[&[file.as_str()][..], &words(options)].concat());
@@ -60,7 +60,7 @@ fn of_two_tickers_side_by_side_that_of_the_coin_is_taken() {
     };
     let desk = Desk::new();
     desk.write("two.csv", text(5));
-    assert!(desk.refuses(&["two.csv", "--token", PEPE]).contains("`close` stands twice in its header"));
+    assert!(desk.refuses(&["two.csv", "--token", PEPE]).contains("`close` appears twice in its header"));
     desk.write("one.csv", text(0));
     desk.imports(&["one.csv", "--token", PEPE]);
 }

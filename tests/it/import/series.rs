@@ -14,12 +14,12 @@ fn candles(desk: &Desk) -> usize {
 fn parts_of_one_file_are_told_apart() {
     let Some(folder) = shared("data/reports/cases/61") else { return };
     for (name, kept, refused) in [
-        ("prices.xlsx", 60, "is of `ETH` by its name"),
-        ("portfolio.xlsx", 60, "is of `ETH` by its name"),
-        ("btc_eth.xlsx", 60, "is of `ETH` by its name"),
-        ("btc_eth_later.xlsx", 60, "is of `ETH` by its name"),
-        ("two_tokens.zip", 60, "is of `ETH` by its name"),
-        ("backup.xlsx", 60, "`backup.xlsx/backup 2023` and `backup.xlsx/data` are no one series"),
+        ("prices.xlsx", 60, "is about `ETH` (from its name)"),
+        ("portfolio.xlsx", 60, "is about `ETH` (from its name)"),
+        ("btc_eth.xlsx", 60, "is about `ETH` (from its name)"),
+        ("btc_eth_later.xlsx", 60, "is about `ETH` (from its name)"),
+        ("two_tokens.zip", 60, "is about `ETH` (from its name)"),
+        ("backup.xlsx", 60, "`backup.xlsx/backup 2023` and `backup.xlsx/data` are not one series"),
     ] {
         let desk = Desk::empty();
         let (_, _, err) = desk.run(&[&format!("{folder}/{name}"), "--coin", "BTC"]);
@@ -37,7 +37,7 @@ fn parts_without_a_ticker_are_told_apart_by_their_candles() {
     for (first, second, refused) in [
         (part(1, 5.0), part(1, 5.0), None),
         (part(1, 5.0), part(2, 5.5), None),
-        (part(1, 5.0), part(1, 5.2), Some("has 20 of 20 candles at the times of candles of `two.zip/one.csv`, with other figures")),
+        (part(1, 5.0), part(1, 5.2), Some("has 20 of 20 candles at the same times as `two.zip/one.csv` but with other values")),
     ] {
         let desk = Desk::new();
         desk.write("two.zip", zip(&[("one.csv", first.as_bytes()), ("two.csv", second.as_bytes())]));
@@ -73,10 +73,10 @@ fn texts_beside_the_rows_and_words_of_a_name_are_no_symbols() {
         let says = desk.imports(&[&path, "--token", new])["files"][0].to_string();
         // Money in the name is said; a coin there may be the token itself.
         let money = ["data_brl", "report_try"].iter().any(|money| name.contains(money));
-        assert!(!money || says.contains("in its name is not taken for the currency of its prices"), "{name}: {says}");
+        assert!(!money || says.contains("in the file name is not used as the price currency"), "{name}: {says}");
         let found = desk.dataset().token(&address(new)).unwrap().row.symbol.clone();
         assert_eq!(found.as_deref(), symbol, "{name}");
-        assert_eq!(says.contains("assumed: its prices are in USD"), assumed, "{name}: {says}");
+        assert_eq!(says.contains("assumed: prices are in USD"), assumed, "{name}: {says}");
     }
 }
 
@@ -99,7 +99,7 @@ fn a_currency_is_read_wherever_every_row_says_it() {
         desk.write("a.csv", format!("{head}{}", days.replace("CELL", cell)));
         if refused {
             let err = desk.refuses(&["a.csv", "--token", PEPE]);
-            assert!(err.contains(&format!("has prices in {cell}, as `{}` in", cell.to_lowercase())), "{head}{cell}: {err}");
+            assert!(err.contains(&format!("has prices in {cell} (`{}` in", cell.to_lowercase())), "{head}{cell}: {err}");
         } else {
             desk.imports(&["a.csv", "--token", PEPE]);
         }

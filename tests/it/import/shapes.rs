@@ -191,7 +191,7 @@ fn events_of_transfers_are_transfers() {
     assert!(reason.contains("none of its events is Transfer(address,address,uint256)"), "{reason}");
     desk.write("logs.json", answer(EVENT, true));
     let reason = desk.refuses(&["logs.json", "--token", &format!("0x{}", at(7))]);
-    assert!(reason.contains("has no row that can be taken"), "{reason}");
+    assert!(reason.contains("has no row that can be imported"), "{reason}");
 }
 
 #[test]
@@ -269,7 +269,7 @@ fn a_coin_without_a_contract_has_an_address_of_its_own() {
     desk.imports(&["ETHUSDT.csv", "--coin", "eth"]);
     let dataset = desk.dataset();
     let token = dataset.token(&Address::coin("ETH")).unwrap();
-    assert_eq!((token.chains[0].as_str(), token.chains[0].id()), ("coin-eth", None), "the coin is no token of Ethereum");
+    assert_eq!((token.chains[0].as_str(), token.chains[0].id()), ("coin-eth", None), "the coin is not a token on Ethereum");
 }
 
 #[test]
@@ -300,7 +300,7 @@ fn rows_of_several_series_are_never_mixed() {
             .map(|line| line.replacen(",UNI,", ",", 1).replacen(",PEPE,", ",", 1).replacen("note,", "", 1) + "\n")
             .collect::<String>(),
     );
-    assert!(desk.refuses(&["hidden.csv", "--token", UNI]).contains("it holds several series"));
+    assert!(desk.refuses(&["hidden.csv", "--token", UNI]).contains("it contains several series"));
 }
 
 #[test]
@@ -402,7 +402,7 @@ fn decimals_that_are_said_are_of_one_token_and_no_amount_is_lost_for_the_lack_of
     };
     let desk = Desk::empty();
     desk.write("one.csv", rows(&[UNI; 6]));
-    assert!(desk.refuses(&["one.csv"]).contains("say them, as in --decimals 18"));
+    assert!(desk.refuses(&["one.csv"]).contains("pass them, as in --decimals 18"));
     assert_eq!(taken(&desk.imports(&["one.csv", "--decimals", "6"]), 0, "transfers")[0], 6);
     let values: Vec<Option<f64>> =
         desk.dataset().transfers().chunks(&address(UNI)).flatten().map(|row| row.value.map(|value| value.0)).collect();
@@ -420,7 +420,7 @@ fn decimals_that_are_said_are_of_one_token_and_no_amount_is_lost_for_the_lack_of
     let late: Vec<&str> = std::iter::repeat_n(UNI, 2_500).chain(std::iter::repeat_n(PEPE, 200)).collect();
     desk.write("late.csv", rows(&late));
     let reason = desk.refuses(&["late.csv", "--decimals", "18"]);
-    assert!(reason.contains("200 of 2700 rows of tokens whose decimals are not known"), "{reason}");
+    assert!(reason.contains("200 of 2700 rows whose amounts are left empty"), "{reason}");
 }
 
 #[test]

@@ -29,7 +29,10 @@ fn local_times_are_refused_by_the_name_of_their_zone() {
         let desk = Desk::new();
         desk.write("a.csv", file);
         let refused = desk.refuses(&["a.csv", "--token", UNI]);
-        assert!(refused.contains(&format!("its times are of the zone `{zone}`")) && refused.contains("give them in UTC"), "{refused}");
+        assert!(
+            refused.contains(&format!("its times are in the time zone `{zone}`")) && refused.contains("convert them to UTC"),
+            "{refused}"
+        );
     }
     // With an offset, in UTC, or as dates, the times are unambiguous.
     for file in [
@@ -139,7 +142,7 @@ fn the_point_of_now_is_no_candle_and_seconds_do_not_change_the_length() {
         .kept()
         .iter()
         .any(|finding| finding.reason.contains("assumed: its candles are 1h apart"));
-    assert!(noted, "each load says what was assumed");
+    assert!(noted, "each load reports what was assumed");
     let refused = Desk::new().refuses(&[&cut, "--token", PEPE]);
     assert!(refused.contains("has lost its last digits"), "{refused}");
 }
@@ -204,7 +207,7 @@ fn events_that_the_chain_took_back_are_left_out() {
     desk.write("logs.json", serde_json::json!({"jsonrpc": "2.0", "id": 1, "result": events}).to_string());
     let report = desk.imports(&["logs.json"]);
     assert_eq!(taken(&report, 0, "transfers")[0], 4, "{report:#}");
-    assert!(report.to_string().contains("removed by a reorganisation × 1"), "{report:#}");
+    assert!(report.to_string().contains("removed by a reorganization × 1"), "{report:#}");
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn a_point_sets_thousands_apart_where_the_file_shows_it() {
         desk.write("uni.csv", format!("{header}{}", rows(|i| format!("{i:02}.03.2024;{row}\n"))));
         assert_eq!(first(&desk, "uni.csv", &[]), expected, "{what}");
         let (_, report, _) = desk.run(&["uni.csv", "--token", UNI]);
-        let assumed = report.to_string().contains("assumed: the point in `Open` stands before decimals, as in `6.500`");
+        let assumed = report.to_string().contains("assumed: the point in `Open` is a decimal point (as in `6.500`)");
         assert_eq!(assumed, what == "nothing", "{what}: {report:#}");
     }
     let desk = Desk::new();
@@ -73,30 +73,26 @@ fn prices_that_the_file_says_are_in_another_currency_are_refused() {
     };
     let points: Vec<String> = (1..=20).map(|i| format!("[{},{i}.5]", 1_700_006_400_000_i64 + i * 86_400_000)).collect();
     for (name, text, currency) in [
-        ("a.csv", signed("€", ""), Some("EUR, as `€1` in `open` shows")),
-        ("a.csv", signed("", " €"), Some("EUR, as `1 €` in `open` shows")),
+        ("a.csv", signed("€", ""), Some("EUR (`€1` in `open`)")),
+        ("a.csv", signed("", " €"), Some("EUR (`1 €` in `open`)")),
         ("a.csv", signed("R$ ", ""), Some("BRL")),
         ("a.csv", signed("₿", ""), Some("BTC")),
         ("UNI-USD.csv", signed("£", ""), Some("GBP")),
         ("a.csv", signed("$", ""), None),
         ("a.csv", signed("", " USD"), None),
-        ("a.csv", with("currency", "EUR"), Some("EUR, as `eur` in `currency` says")),
+        ("a.csv", with("currency", "EUR"), Some("EUR (`eur` in `currency`)")),
         ("a.csv", with("ccy", "eur"), Some("EUR")),
         ("a.csv", with("unit", "EUR"), Some("EUR")),
         ("a.csv", with("price_currency", "BTC"), Some("BTC")),
         ("a.csv", with("counter", "EUR"), Some("EUR")),
         ("a.csv", with("ccy", "USD"), None),
-        ("a.csv", format!("\"Prices of UNI, all prices in EUR\"\n{HEADER}{}", rows(plain)), Some("EUR, as it says in")),
+        ("a.csv", format!("\"Prices of UNI, all prices in EUR\"\n{HEADER}{}", rows(plain)), Some("EUR (stated in")),
         ("a.csv", format!("# Source: Bitvavo\n# Currency: EUR\n{HEADER}{}", rows(plain)), Some("EUR")),
         ("a.csv", format!("# prices in USD, fees in EUR\n{HEADER}{}", rows(plain)), None),
-        ("a.json", json("\"currency\":\"native\",", ""), Some("the chain's own coin, as `native` beside its table says")),
-        ("a.json", json("", "\"currency\":\"native\","), Some("the chain's own coin, as `native` in `currency` says")),
+        ("a.json", json("\"currency\":\"native\",", ""), Some("the chain's native coin (`native` next to its table)")),
+        ("a.json", json("", "\"currency\":\"native\","), Some("the chain's native coin (`native` in `currency`)")),
         ("a.json", json("\"currency\":\"usd\",", ""), None),
-        (
-            "a.json",
-            format!("{{\"id\":\"uniswap\",\"vs_currency\":\"eur\",\"prices\":[{}]}}", points.join(",")),
-            Some("EUR, as `eur` beside"),
-        ),
+        ("a.json", format!("{{\"id\":\"uniswap\",\"vs_currency\":\"eur\",\"prices\":[{}]}}", points.join(",")), Some("EUR (`eur` next to")),
     ] {
         let desk = Desk::new();
         desk.write(name, &text);
@@ -109,7 +105,7 @@ fn prices_that_the_file_says_are_in_another_currency_are_refused() {
         } else {
             let says = desk.imports(&args)["files"][0]["says"].to_string();
             // A note about fees does not name the currency of the prices.
-            assert_eq!(says.contains("it names no currency"), text.contains("fees"), "{start}: {says}");
+            assert_eq!(says.contains("the file names no currency"), text.contains("fees"), "{start}: {says}");
         }
     }
     let desk = Desk::new();
@@ -121,21 +117,21 @@ fn prices_that_the_file_says_are_in_another_currency_are_refused() {
         ),
     );
     let err = desk.refuses(&["wei.csv", "--token", UNI]);
-    assert!(err.contains("which no token costs in USD") && err.contains("scale = 1e-18"), "{err}");
+    assert!(err.contains("too high for any token in USD") && err.contains("scale = 1e-18"), "{err}");
 }
 
 #[test]
 fn a_volume_is_counted_as_its_name_and_its_cells_say() {
     for (name, cell, expected, said) in [
         ("Volume (M USD)", "4", 1e6, "its volume `Volume (M USD)` is in USD"),
-        ("Volume (k UNI)", "0.2", 200.0, "multiplied by 1000 as its name says"),
+        ("Volume (k UNI)", "0.2", 200.0, "multiplied by 1000 because of its name"),
         (
             "Volume (mUSD)",
             "4",
             1e6,
-            "assumed: the figures of `Volume (mUSD)` are multiplied by 1000000, as `mUSD` says; if mUSD is a token",
+            "assumed: the values in `Volume (mUSD)` are multiplied by 1000000, because of `mUSD`; if mUSD is a token",
         ),
-        ("Volume", "$0.4M", 1e5, "as its cells say"),
+        ("Volume", "$0.4M", 1e5, "from its cells"),
         ("Volume", "29863 UNI", 29_863.0, "assumed: `Volume` counts tokens"),
         ("Volume", "1.25 Mio", 1.25e6, ""),
         ("Volume", "1.25bn", 1.25e9, ""),
@@ -159,7 +155,7 @@ fn a_volume_of_which_some_cells_are_no_numbers_keeps_the_others_and_says_so() {
     assert_eq!(first(&desk, "uni.csv", &[])[4], 1.5);
     let (_, report, _) = desk.run(&["uni.csv", "--token", UNI]);
     let says = report["files"][0]["says"].to_string();
-    assert!(says.contains("5 of the first 20 cells of `volume` are no numbers, as `--`: such cells are left empty"), "{says}");
+    assert!(says.contains("5 of the first 20 cells of `volume` are not numbers, such as `--`; such cells are left empty"), "{says}");
     let checked: Vec<String> =
         desk.dataset().table("candles").unwrap().findings.kept().iter().map(|finding| finding.reason.clone()).collect();
     assert!(checked.iter().any(|reason| reason.contains("5 of the first 20 cells of `volume`")), "{checked:?}");
@@ -204,7 +200,7 @@ fn a_supply_is_divided_where_its_figures_are_smallest_units() {
         let args = match unit {
             Some(unit) => {
                 let err = desk.refuses(&["t.csv"]);
-                assert!(err.contains("may be whole tokens or smallest units") && err.contains("--unit UNIT"), "{err}");
+                assert!(err.contains("may be whole tokens or base units") && err.contains("--unit UNIT"), "{err}");
                 vec!["t.csv", "--unit", unit]
             }
             None => vec!["t.csv"],
@@ -225,7 +221,7 @@ fn balances_that_are_money_or_too_large_are_not_taken_in_silence() {
     let plain = format!("h.csv --token {UNI}");
     for (header, cell, expected) in [
         ("address,balance", "\"$1,234,567.50\"", "is the value of the tokens"),
-        ("address,balance", "123456789000000000000000000", "so they may be in smallest units: say --unit raw or --unit whole"),
+        ("address,balance", "123456789000000000000000000", "so they may be in base units; pass --unit raw or --unit whole"),
         ("address,balance", "1.23457E+26", "its balances are rounded, as `1.23457E+26`"),
         ("HolderAddress,Balance", "1.23457E+26", "its balances are rounded, as `1.23457E+26`"),
     ] {
@@ -286,7 +282,7 @@ fn fees_are_fractions_whatever_unit_they_came_in() {
         let report = desk.imports(&said);
         let columns = report["files"][0]["previews"][0]["columns"].as_array().unwrap();
         let fee = columns.iter().find(|column| column["column"] == "fee").unwrap();
-        assert_eq!(fee["why"] == "said with --map", column == "charge", "{fee}");
+        assert_eq!(fee["why"] == "from --map", column == "charge", "{fee}");
         let dataset = desk.dataset();
         let read = dataset.table("pools").unwrap().frame().column("fee").unwrap().f64().unwrap().get(0);
         assert_eq!(read, expected, "{column} {fees:?} {unit:?}");

@@ -73,7 +73,7 @@ pub(crate) fn refusal(sheet: &Sheet, why: &str, what: &str) -> Refusal {
             .to_owned()
     };
     let (time, open, high, low, close) = (name(TIMES, 0), name(OPEN, 1), name(HIGH, 2), name(LOW, 3), name(CLOSE, 4));
-    Refusal::new(format!("is nearest to candles, but {why}: {what}")).lines(format!(
+    Refusal::new(format!("looks like candles, but {why}; {what}")).lines(format!(
         "[tables.candles] columns = {{ timestamp = \"{time}\", open = \"{open}\", high = \"{high}\", low = \"{low}\", close = \"{close}\" }}"
     ))
 }
@@ -159,8 +159,8 @@ pub(crate) fn columns(sheet: &Sheet, map: &[(String, String)], ends: bool) -> Re
         && let Some((time, prices)) = named(sheet)
     {
         if let Some(&twice) = prices.iter().find(|&&at| stands_twice(sheet, at)) {
-            let what = "say which columns are meant, or take the series apart";
-            let refused = refusal(sheet, &format!("`{}` stands twice in its header, over different prices", sheet.names[twice]), what);
+            let what = "map the columns with --map, or save each series as a separate file";
+            let refused = refusal(sheet, &format!("`{}` appears twice in its header, over different prices", sheet.names[twice]), what);
             return Err(Refusal { lines: None, ..refused }.saying(TIME_AND_PRICES.map(|ours| ("map", format!("{ours}={COLUMN}")))));
         }
         return candle_columns(sheet, time, prices, false, ends).map(Some);
@@ -175,11 +175,12 @@ fn four_columns_or_one(sheet: &Sheet, prices: OhlcPlaces) -> Result<Option<Strin
     let name = &sheet.names[prices[twice]];
     if prices.iter().all(|at| *at == prices[0]) {
         return Ok(Some(format!(
-            "warning: it has one price a time, `{name}`, so open, high, low and close are the same: ranges and patterns of such candles say nothing"
+            "warning: it has one price per time, `{name}`, so open, high, low and close are equal; ranges and patterns of such \
+             candles mean nothing"
         )));
     }
     let shown: Vec<&str> = PRICES.iter().zip(prices).filter(|(_, at)| *at == prices[twice]).map(|(ours, _)| *ours).collect();
-    Err(format!("has one column, `{name}`, for {}: a candle's four prices are columns of their own, or all one price", shown.join(" and "))
+    Err(format!("has one column, `{name}`, for {}; a candle needs four price columns, or one column for all four", shown.join(" and "))
         .into())
 }
 
@@ -196,7 +197,8 @@ fn unnamed(sheet: &Sheet) -> Result<Option<CandleColumns>, Refusal> {
     if rest.len() < 4 || !spaced {
         return Ok(None);
     }
-    let style = notation::style(sheet, &rest).ok_or("has numbers with decimal comma and with decimal point")?;
+    let style =
+        notation::style(sheet, &rest).ok_or("has numbers with a decimal comma and others with a decimal point; use one notation")?;
     let numbers: Vec<Vec<f64>> = rest.iter().map(|&at| figures(sheet, at, style)).collect();
     let times = times(&time_cells(sheet, time, clock(sheet, time)), when(time).ok().flatten().unwrap_or(TimeStyle::MonthFirst));
     let told = ohlc::find_order(&numbers, &by_time(sheet, &times));
@@ -204,15 +206,18 @@ fn unnamed(sheet: &Sheet) -> Result<Option<CandleColumns>, Refusal> {
         FoundOrder::Nothing => Ok(None),
         FoundOrder::Order(order) => {
             let mut found = candle_columns(sheet, time, order.map(|at| rest[at]), false, false)?;
-            let stand = if order == [0, 1, 2, 3] || order.iter().any(|at| *at > 3) {
-                "open, high, low, close by the rows".to_owned()
+            found.says.push(if order == [0, 1, 2, 3] || order.iter().any(|at| *at > 3) {
+                "its columns have no names and are identified from the rows: open, high, low, close; high and low fit every row, and \
+                 each candle opens where the last one closed"
+                    .to_owned()
             } else {
                 let shown = [0, 1, 2, 3].map(|at| PRICES[order.iter().position(|place| *place == at).unwrap_or(at)]);
-                format!("the prices stand as {}", shown.join(", "))
-            };
-            found
-                .says
-                .push(format!("its columns have no names; {stand}: high and low hold in every row, and each opens where the last closed"));
+                format!(
+                    "its columns have no names, and its prices are in the order {}; high and low fit every row, and each candle opens \
+                     where the last one closed",
+                    shown.join(", ")
+                )
+            });
             Ok(Some(found))
         }
         FoundOrder::Several(orders) => {
@@ -224,7 +229,7 @@ fn unnamed(sheet: &Sheet) -> Result<Option<CandleColumns>, Refusal> {
             Err(refusal(
                 sheet,
                 "its columns have no names, and its rows fit more than one order of the prices",
-                &format!("say which is which, as in `{}` or `{}`", shown(&orders[0]), shown(orders.get(1).unwrap_or(&orders[0]))),
+                &format!("map them, as in `{}` or `{}`", shown(&orders[0]), shown(orders.get(1).unwrap_or(&orders[0]))),
             )
             .saying(TIME_AND_PRICES.map(|ours| ("map", format!("{ours}={COLUMN}")))))
         }
@@ -292,16 +297,16 @@ fn candle_columns(sheet: &Sheet, time: usize, prices: OhlcPlaces, said: bool, en
     let cells = time_cells(sheet, time, clock);
     let when = time_style(sheet, time, &cells)?;
     if let Some((zone, column)) = super::times::foreign_zone(sheet, time, when, &cells) {
-        let why = format!("its times are of the zone `{zone}`, by its column `{column}`, and those of candles are UTC");
-        return Err(refusal(sheet, &why, "give them in UTC, or with their offset as in `2024-03-01 09:00+01:00`"));
+        let why = format!("its times are in the time zone `{zone}` (see its column `{column}`), but candles are in UTC");
+        return Err(refusal(sheet, &why, "convert them to UTC, or add their offset, as in `2024-03-01 09:00+01:00`"));
     }
     let style = notation::style(sheet, &prices)
-        .ok_or_else(|| refusal(sheet, "some of its prices have a decimal comma and others a decimal point", "write them one way"))?;
+        .ok_or_else(|| refusal(sheet, "some of its prices have a decimal comma and others a decimal point", "use one notation"))?;
     let figures = |prices: OhlcPlaces| prices.map(|at| figures(sheet, at, style));
     let times = times(&cells, when);
     if let Some(cell) = super::times::rounded(&cells, &times) {
         let why = format!("`{cell}` in `{}` has lost its last digits, as spreadsheets round long numbers", sheet.names[time]);
-        return Err(refusal(sheet, &why, "show the column as whole numbers and save it again, or take the file as it came"));
+        return Err(refusal(sheet, &why, "format the column as whole numbers and save it again, or use the original file"));
     }
     let names = Names::of(&sheet.names);
     // A bare number may be minutes or seconds, which the steps between times decide; of a single candle, a small one is minutes.
@@ -354,12 +359,12 @@ fn time_style(sheet: &Sheet, time: usize, cells: &[String]) -> Result<TimeStyle,
         Ok(Some(when)) => Ok(when),
         Ok(None) => {
             let cell = cells.iter().find(|cell| !cell.is_empty()).map_or("", String::as_str);
-            let why = format!("`{cell}` in `{name}` is no time that can be read");
-            Err(refusal(sheet, &why, "give its times as ISO 8601 or as seconds since 1970"))
+            let why = format!("`{cell}` in `{name}` is not a readable time");
+            Err(refusal(sheet, &why, "write times as ISO 8601 or as seconds since 1970"))
         }
         Err(AmbiguousDate) => {
             let why = format!("`{}` in `{name}` could be day/month or month/day", sheet.column(time).next().unwrap_or_default());
-            Err(refusal(sheet, &why, "say which it is, as in --dates day or --dates month").say("dates", DATES))
+            Err(refusal(sheet, &why, "pass --dates day or --dates month").say("dates", DATES))
         }
     }
 }
@@ -382,28 +387,30 @@ fn fitting(
         |row: usize| PRICES.iter().zip(figures).map(|(name, cells)| format!("{name} {}", cells[row])).collect::<Vec<_>>().join(", ");
     let (row, why) = first.map_or((0, String::new()), |row| (row + 1, shown(row)));
     let broken = (1.0 - share) * 100.0;
-    let why = format!("row {row} has {why}, and that breaks low ≤ open, close ≤ high, all above zero ({broken:.0} % of the rows do)");
+    let why = format!("row {row} has {why}, which breaks low ≤ open, close ≤ high, all above zero (as do {broken:.1}% of the rows)");
     match ohlc::find_order(figures, by_time) {
         FoundOrder::Order(order) if !said => {
             let prices = order.map(|at| prices[at]);
             let named: Vec<String> =
                 PRICES.iter().zip(prices).map(|(ours, theirs)| format!("{ours} from `{}`", sheet.names[theirs])).collect();
-            let says =
-                format!("its names of prices do not fit its rows ({why}); one order fits every row and is taken: {}", named.join(", "));
+            let says = format!(
+                "the names of its price columns don't fit its rows ({why}); the only order that fits every row is used: {}",
+                named.join(", ")
+            );
             Ok((prices, Some(says)))
         }
-        _ if first.is_none() => Err(refusal(sheet, "its prices are empty or no numbers", "take a file that has some")),
+        _ if first.is_none() => Err(refusal(sheet, "its prices are empty or not numbers", "use a file with prices")),
         _ if few => {
-            Err(refusal(sheet, &why, "take a file whose prices fit, or say --broken-too to take it anyway; no analysis uses these rows"))
+            Err(refusal(sheet, &why, "use a file whose prices fit, or pass --broken-too to import it anyway; no analysis uses these rows"))
         }
         // No option helps: the columns are known, and no other order of them fits.
         FoundOrder::Nothing if !said && PRICES.iter().zip(prices).all(|(ours, at)| plain(&sheet.names[at]) == *ours) => {
             Err(Refusal::new(format!(
-                "is nearest to candles, but {why}. Its columns are named as a candle's prices are, so it is these rows that are wrong: put them right at \
-                 their source, or take a file whose prices fit"
+                "looks like candles, but {why}. Its price columns have the usual names, so these rows are wrong; correct them at \
+                 their source, or use a file whose prices fit"
             )))
         }
-        _ => Err(refusal(sheet, &why, "say which column is which with --map open=NAME and so on, or take a file whose prices fit")
+        _ => Err(refusal(sheet, &why, "map the columns with --map open=NAME and so on, or use a file whose prices fit")
             .saying(TIME_AND_PRICES.map(|ours| ("map", format!("{ours}={COLUMN}"))))),
     }
 }
@@ -413,7 +420,8 @@ impl CandleColumns {
     pub(crate) fn in_dollars(&self, as_usd: bool) -> Result<(), Refusal> {
         match &self.currency {
             Some(currency) if !as_usd && !pair::is_dollar(currency) => Err(format!(
-                "has prices in {} by the names of its columns, and candles are in USD: take a file in USD, or say --as-usd if they are",
+                "has prices in {} (from its column names), but candles must be in USD; use a file with prices in USD, or pass \
+                 --as-usd if they are in USD",
                 currency.to_uppercase()
             )
             .into()),
@@ -467,7 +475,7 @@ mod tests {
             fitting(&sheet, [1, 2, 3, 4], &figures, &[0, 1, 2, 3], said).expect_err("a refusal")
         };
         let wrong = refused(None, false);
-        assert!(wrong.reason.contains("row 3 has open 1.1") && wrong.reason.contains("these rows that are wrong"), "{}", wrong.reason);
+        assert!(wrong.reason.contains("row 3 has open 1.1") && wrong.reason.contains("these rows are wrong"), "{}", wrong.reason);
         assert_eq!((wrong.say, wrong.lines), (Vec::new(), None), "no option helps");
         for unsure in [refused(Some("first"), false), refused(None, true)] {
             assert!(unsure.reason.contains("--map open=NAME") && !unsure.say.is_empty(), "{}", unsure.reason);

@@ -25,7 +25,7 @@ const BESIDE: &str = "quotecurrency vscurrency quote pricecurrency";
 const BESIDE_MAYBE: &str = "currency";
 /// The word of APIs for prices in the chain's native coin.
 const NATIVE: &str = "NATIVE";
-/// Upper limit of a token's price; larger whole numbers are smallest units.
+/// Upper limit of a token's price; larger whole numbers are base units.
 const USD_MAX: f64 = 1e13;
 
 /// A currency, and where the file states it.
@@ -39,7 +39,7 @@ pub(super) fn named(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumn
     let mut all = Vec::new();
     for at in found.prices {
         if let Some((cell, currency)) = sheet.column(at).find_map(|cell| Some((cell, of_cell(cell)?))) {
-            all.push(NamedCurrency { currency: currency.to_owned(), says: format!("as `{cell}` in `{}` shows", sheet.names[at]) });
+            all.push(NamedCurrency { currency: currency.to_owned(), says: format!("`{cell}` in `{}`", sheet.names[at]) });
         }
     }
     all.extend(in_columns(file, sheet));
@@ -52,7 +52,7 @@ pub(super) fn named(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumn
         // A line that names the dollar as well is about several figures.
         if !told.iter().any(|currency| pair::is_dollar(currency)) {
             let shown: String = line.chars().take(80).collect();
-            let says = format!("as it says in `{}`", shown.trim());
+            let says = format!("stated in `{}`", shown.trim());
             all.extend(told.into_iter().map(|currency| NamedCurrency { currency, says: says.clone() }));
         }
     }
@@ -90,7 +90,7 @@ fn in_columns(file: &FileToImport<'_>, sheet: &Sheet) -> Vec<NamedCurrency> {
             };
             let is_currency = |value: &String| value == NATIVE || if sure { pair::is_quote(value) } else { pair::is_money(value) };
             if !values.is_empty() && values.iter().all(is_currency) {
-                let says = |value: &str| format!("as `{}` in `{name}` says", value.to_lowercase());
+                let says = |value: &str| format!("`{}` in `{name}`", value.to_lowercase());
                 all.extend(values.into_iter().map(|value| NamedCurrency { says: says(&value), currency: value }));
             }
         }
@@ -104,7 +104,7 @@ pub(crate) fn beside(sheet: &Sheet) -> Option<NamedCurrency> {
         let value = sheet.beside(names)?.trim();
         let currency = value.to_uppercase();
         let known = currency == NATIVE || is_currency(&currency);
-        known.then(|| NamedCurrency { currency, says: format!("as `{value}` beside its table says") })
+        known.then(|| NamedCurrency { currency, says: format!("`{value}` next to its table") })
     };
     of(BESIDE, pair::is_quote).or_else(|| of(BESIDE_MAYBE, pair::is_money))
 }
@@ -113,15 +113,16 @@ pub(crate) fn beside(sheet: &Sheet) -> Option<NamedCurrency> {
 pub(crate) fn in_dollars(file: &FileToImport<'_>, named: &[NamedCurrency]) -> Result<(), Refusal> {
     let foreign = |named: &&NamedCurrency| !pair::is_dollar(&named.currency);
     let Some(first) = named.iter().find(foreign).filter(|_| !file.options.as_usd) else { return Ok(()) };
-    let what = if first.currency == NATIVE { "the chain's own coin" } else { first.currency.as_str() };
+    let what = if first.currency == NATIVE { "the chain's native coin" } else { first.currency.as_str() };
     Err(format!(
-        "has prices in {what}, {}, and candles are in USD: take a file in USD, or say --as-usd if its prices are in USD all the same",
+        "has prices in {what} ({}), but candles must be in USD; use a file with prices in USD, or pass --as-usd if its prices are in \
+         USD",
         first.says
     )
     .into())
 }
 
-/// Refuses prices too high for any token, as smallest units are.
+/// Refuses prices too high for any token, as base units are.
 pub(super) fn not_smallest_units(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Result<(), Refusal> {
     let mut closes: Vec<f64> = found.figures[3].iter().copied().filter(|price| *price > 0.0).collect();
     closes.sort_by(f64::total_cmp);
@@ -134,8 +135,8 @@ pub(super) fn not_smallest_units(file: &FileToImport<'_>, sheet: &Sheet, found: 
     let scaled = |ours: &str, at: usize| format!("{ours} = {{ from = \"{}\", scale = 1e-18 }}", name(at));
     let columns = [scaled("open", 0), scaled("high", 1), scaled("low", 2), scaled("close", 3)].join(", ");
     Err(Refusal::new(format!(
-        "has prices as `{shown}` in `{}`, which no token costs in USD: they seem to be in smallest units (wei), so divide them first, or say --as-usd if \
-         they are USD",
+        "has prices such as `{shown}` in `{}`, too high for any token in USD; they seem to be in base units (wei), so divide them \
+         first, or pass --as-usd if they are in USD",
         name(3)
     ))
     .lines(format!("[tables.candles] columns = {{ {columns} }}")))

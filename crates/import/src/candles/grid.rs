@@ -13,17 +13,17 @@ use model::{
 /// Added column that marks the rows of whole candles.
 pub(crate) const WHOLE: &str = "whole";
 /// Why the other rows are left out.
-pub(crate) const PART: &str = "lie between whole candles, as the price of the moment of asking does";
-pub(crate) const ENDS: &str = "its times are the ends of the candles: each candle is put where it begins";
-pub(crate) const TOO_FEW: &str = "has too few candles to tell how long each is: fetch more days";
+pub(crate) const PART: &str = "lie between full candles, like the price at the time of the request";
+pub(crate) const ENDS: &str = "its times are the ends of the candles, so each candle is moved to its start";
+pub(crate) const TOO_FEW: &str = "has too few candles to determine their length; fetch more days";
 
-/// At most one in so many rows may be off the grid, and one row of any file.
+/// At most one in this number of rows may be off the grid, and one row of any file.
 const ONE_OF: usize = 20;
 
 /// How times become the open times of candles.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct CandleTimes {
-    /// The candles' length, if the times are those of their ends.
+    /// The candles' length, if their times are their ends.
     pub ended: Option<i64>,
     grid: Option<Grid>,
     /// Whether some sample rows are off the grid.
@@ -160,7 +160,7 @@ impl CandleTimes {
         let one = |(row, ms): (usize, &Option<i64>)| {
             seen.rows += 1;
             let Some(ms) = *ms else { return true };
-            // The first row of a file that begins with its newest has its neighbour behind it.
+            // The first row of a file that begins with its newest has its neighbor behind it.
             let beside = seen.whole.or_else(|| times[row + 1..].iter().flatten().copied().find(is_on));
             if seen.parts <= seen.rows / ONE_OF && beside.is_some_and(|whole| grid.is_part(ms, whole)) {
                 seen.parts += 1;
@@ -184,7 +184,7 @@ impl CandleTimes {
         let Grid { step, furthest, .. } = self.grid.filter(|grid| grid.furthest > 0)?;
         let off = (furthest + 999) / 1_000;
         let seconds = if off == 1 { "1 second".to_owned() } else { format!("{off} seconds") };
-        Some(format!("assumed: its candles are {} apart, and times that are up to {seconds} off are put where they belong", Interval(step)))
+        Some(format!("assumed: its candles are {} apart; times up to {seconds} off are aligned", Interval(step)))
     }
 }
 

@@ -97,9 +97,11 @@ pub(super) fn is_of_said_token(file: &FileToImport<'_>, sheet: &Sheet, found: &C
     let (of, currency) = (priced.told(), quote.told());
     // A token without a symbol may be a dollar.
     if quote.symbol.is_some() && !quote.is_dollar() {
-        return Err(
-            format!("has prices of {of} in {currency}, and candles are in USD: take prices in USD, or say --as-usd if they are").into()
-        );
+        return Err(format!(
+            "has prices of {of} in {currency}, but candles must be in USD; use a file with prices in USD, or pass --as-usd if \
+                 they are in USD"
+        )
+        .into());
     }
     let is_named = |said: &str| priced.symbol.as_deref().is_none_or(|symbol| alike(said, symbol));
     let is_said = match (file.hints.token, file.hints.coin) {
@@ -113,14 +115,12 @@ pub(super) fn is_of_said_token(file: &FileToImport<'_>, sheet: &Sheet, found: &C
     if is_said {
         return Ok(());
     }
-    let by = match (file.hints.coin, file.hints.token) {
-        (None, None) => String::new(),
-        (Some(coin), _) => format!(", and --coin says {coin}"),
-        (_, Some(token)) => format!(", and --token says {token}"),
+    let what = match (file.hints.coin, file.hints.token) {
+        (None, None) => format!("has prices of {of} in {currency}, the two tokens of its pool"),
+        (Some(coin), _) => format!("has prices of {of} in {currency}, the two tokens of its pool, but --coin is {coin}"),
+        (_, Some(token)) => format!("has prices of {of} in {currency}, the two tokens of its pool, but --token is {token}"),
     };
-    let refusal = Refusal::new(format!(
-        "has prices of {of} in {currency}, the two tokens of its pool{by}: say --token with the address of {of}, or --broken-too to take them anyway"
-    ));
+    let refusal = Refusal::new(format!("{what}; pass --token with the address of {of}, or --broken-too to import these prices anyway"));
     Err(match priced.address {
         Some(address) => refusal.say("token", address.to_string()),
         None => refusal.say("token", ADDRESS),

@@ -44,9 +44,9 @@ pub(super) fn by_series(
 ) -> Result<(ImportPlan, bool), Refusal> {
     for (name, value) in &file.options.pick {
         if !sheet.names.iter().any(|known| known.eq_ignore_ascii_case(name)) {
-            return Err(format!("has no column `{name}` to pick by: it has {}", listed(&sheet.names)).into());
+            return Err(format!("has no column `{name}` for --pick; its columns are {}", listed(&sheet.names)).into());
         }
-        take = take.keep(name, &[value], "are not picked");
+        take = take.keep(name, &[value], "do not match --pick");
     }
     let names = Names::of(&sheet.names);
     let token = token_column(sheet, &names);
@@ -78,7 +78,7 @@ pub(super) fn by_series(
     };
     if file.hints.token.is_some() || pair::address(&file.sniffed.name).is_some() {
         let refusal = pick(file, sheet, &parts);
-        return Err(Refusal { reason: format!("{}; then --token says which token it is", refusal.reason), ..refusal });
+        return Err(Refusal { reason: format!("{}; --token then applies to the chosen series", refusal.reason), ..refusal });
     }
     split(file, sheet, &parts, symbol, take).map(|plan| (plan, true))
 }
@@ -95,7 +95,7 @@ fn split(file: &FileToImport<'_>, sheet: &Sheet, parts: &SeriesColumns, symbol: 
                 if let Some(other) = taken.insert(address, value.clone()) {
                     let picked = format!("{}={value}", sheet.names[symbol]);
                     return Err(Refusal::new(format!(
-                        "has `{other}` and `{value}` in `{}`, which are one token, {}: pick one with --pick {picked}",
+                        "has `{other}` and `{value}` in `{}`, which are the same token, {}; choose one with --pick {picked}",
                         sheet.names[symbol],
                         token.told()
                     ))
@@ -105,19 +105,25 @@ fn split(file: &FileToImport<'_>, sheet: &Sheet, parts: &SeriesColumns, symbol: 
                 take.rule("token_address").values.insert(value.clone(), address.to_string());
                 known.push(value.as_str());
             }
-            Ok(_) => unknown.push(format!("`{value}` is priced by the thousand: import it by itself")),
-            Err(refusal) => unknown.push(refusal.reason),
+            Ok(token) => {
+                unknown.push(format!("the series `{value}` has prices for {} tokens; import it separately", token.multiplier));
+            }
+            Err(refusal) => unknown.push(format!("the series `{value}` {}", refusal.reason)),
         }
     }
     if says.is_empty() {
         let refusal = pick(file, sheet, parts);
-        let reason = format!("{}. None of them is known yet: it {}", refusal.reason, unknown.first().map_or("", String::as_str));
+        let reason = format!("{}. None of their tokens is known yet: {}", refusal.reason, unknown.first().map_or("", String::as_str));
         return Err(Refusal { reason, ..refusal });
     }
     take.rule("token_address").from = Some(sheet.names[symbol].clone());
     if !unknown.is_empty() {
-        take = take.keep(&sheet.names[symbol], &known, "are of symbols that are no tokens of the dataset");
-        says.push(format!("rows of {} symbols are left out: the first {}", unknown.len(), unknown[0]));
+        take = take.keep(&sheet.names[symbol], &known, "have symbols of tokens that are not in the dataset");
+        says.push(match &unknown[..] {
+            [one] => format!("the rows of 1 symbol are omitted: {one}"),
+            [first, ..] => format!("the rows of {} symbols are omitted; the first: {first}", unknown.len()),
+            [] => String::new(),
+        });
     }
     let more = says.len().saturating_sub(20);
     says.truncate(20);
@@ -270,9 +276,11 @@ pub(super) fn quotes(sheet: &Sheet) -> bool {
 /// Refuses prices that texts beside the table state to be in another currency.
 fn in_dollars(file: &FileToImport<'_>, sheet: &Sheet) -> Result<(), Refusal> {
     match sheet.beside(QUOTED).filter(|_| !file.options.as_usd) {
-        Some(quote) if pair::is_currency(&quote.to_lowercase()) && !pair::is_dollar(quote) => {
-            Err(format!("has prices in {quote}, and candles are in USD: take them in USD, or say --as-usd if they are").into())
-        }
+        Some(quote) if pair::is_currency(&quote.to_lowercase()) && !pair::is_dollar(quote) => Err(format!(
+            "has prices in {quote}, but candles must be in USD; use a file with prices in USD, or pass --as-usd if they are in \
+                 USD"
+        )
+        .into()),
         _ => Ok(()),
     }
 }
@@ -295,7 +303,8 @@ fn pick(file: &FileToImport<'_>, sheet: &Sheet, parts: &SeriesColumns) -> Refusa
     let wheres: Vec<String> = picked.iter().map(|(name, value)| format!("{name} = \"{value}\"")).collect();
     let flags: Vec<String> = picks.iter().map(|pick| format!("--pick {pick}")).collect();
     Refusal::new(format!(
-        "holds {} series of candles, and one file gives one a token: {}. Say which to take, as in `{}`; every other one takes a run of its own",
+        "contains {} series of candles, but one file can supply only one per token: {}. Choose one, as in `{}`, and import every \
+         other one separately",
         parts.found.len(),
         shown.join("; "),
         flags.join(" ")

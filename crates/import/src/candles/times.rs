@@ -8,7 +8,7 @@ use super::super::{
 };
 use model::time::MINUTE_MS;
 
-/// Milliseconds in the last digit from which times that are all the same have lost some: midnights have more digits.
+/// Milliseconds in the last digit from which equal times have lost digits: midnights have more digits.
 const LOST: i64 = 10_000_000;
 /// Columns named as close times.
 const ENDS: &str = "\

@@ -89,7 +89,10 @@ impl Volume {
         let at = self.column()?;
         let (bad, filled, first) = unread(sheet, at);
         let first = first.filter(|_| bad > 1)?;
-        Some(format!("{bad} of the first {filled} cells of `{}` are no numbers, as `{first}`: such cells are left empty", sheet.names[at]))
+        Some(format!(
+            "{bad} of the first {filled} cells of `{}` are not numbers, such as `{first}`; such cells are left empty",
+            sheet.names[at]
+        ))
     }
 
     /// The note on a volume whose unit is known only from its name.
@@ -98,20 +101,22 @@ impl Volume {
         if let Some(word) = volume_units::may_be_token(name) {
             let by = scale_of(name);
             return Some(format!(
-                "assumed: the figures of `{name}` are multiplied by {by}, as `{word}` says; if {word} is a token, take it out of the column's name"
+                "assumed: the values in `{name}` are multiplied by {by}, because of `{word}`; if {word} is a token, remove it from \
+                 the column name"
             ));
         }
         let Self::Column { at, is_sure: false, .. } = self else { return None };
         let name = &sheet.names[*at];
         Some(format!(
-            "assumed: `{name}` counts tokens, as nothing in it shows USD; if it is USD, as Yahoo Finance and CoinMarketCap give it, say --volume usd"
+            "assumed: `{name}` counts tokens, as nothing in it shows USD; if it is in USD, as from Yahoo Finance and CoinMarketCap, \
+             pass --volume usd"
         ))
     }
 
     pub(super) fn says(&self, sheet: &Sheet) -> Option<String> {
         match self {
             Self::Column { at, scale, .. } if *scale != 1.0 => {
-                Some(format!("volume in tokens from `{}`, multiplied by {scale} as its name says", sheet.names[*at]))
+                Some(format!("volume in tokens from `{}`, multiplied by {scale} because of its name", sheet.names[*at]))
             }
             Self::Column { at, .. } if is_one_of(&plain(&sheet.names[*at]), BARE) => None,
             Self::Column { at, .. } => Some(format!("volume in tokens from `{}`", sheet.names[*at])),
@@ -135,7 +140,7 @@ pub(super) fn volume(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColum
     let names = Names::of(&sheet.names);
     let candidates = file.mapped("volume").map_or_else(|| candidates(sheet, found, &names), |said| vec![said]);
     let Some(style) = notation::style_beside(sheet, &candidates, found.style.comma) else {
-        return Volume::None(Some("its volumes are written with decimal comma and decimal point, so they are left empty".to_owned()));
+        return Volume::None(Some("its volumes have decimal commas and decimal points, so they are left empty".to_owned()));
     };
     let [_, high, low, _] = &found.figures;
     let ranges: Vec<PriceRange> = low.iter().zip(high).map(|(&low, &high)| PriceRange { low, high }).collect();
@@ -159,8 +164,8 @@ pub(super) fn volume(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColum
             }
             if scales[i] == 1.0 && scales[j] == 1.0 && right > 0.02 && wrong > 0.02 && right + wrong >= 0.95 {
                 let says = format!(
-                    "its volumes `{}` and `{}` change places ({:.0} % of the rows have the tokens in the second): of each row the one is taken whose quotient is the \
-                     price",
+                    "its volumes `{}` and `{}` change places ({:.1}% of the rows have the tokens in the second); each row uses the \
+                     order whose ratio is the price",
                     sheet.names[candidates[i]],
                     sheet.names[candidates[j]],
                     wrong * 100.0
@@ -186,7 +191,7 @@ fn illegible(sheet: &Sheet, names: &Names) -> Option<String> {
     let at = (0..names.len()).find(|&at| sheet.named && is_one_of(names.whole(at), BARE))?;
     let (bad, filled, first) = unread(sheet, at);
     let first = first?;
-    Some(format!("{bad} of the first {filled} cells of `{}` are no numbers, as `{first}`: volume is left empty", sheet.names[at]))
+    Some(format!("{bad} of the first {filled} cells of `{}` are not numbers, such as `{first}`, so volume is left empty", sheet.names[at]))
 }
 
 /// The base volume beside a volume in contracts, as of coin-margined futures: a contract is 100 or 10 USD.
@@ -218,10 +223,10 @@ fn single(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, among: 
     let scale = scale_of(name);
     let (bad, filled, first) = unread(sheet, at);
     if let Some(first) = first.filter(|_| bad == filled) {
-        return Volume::None(Some(format!("`{name}` has no cell that is a number, as `{first}`: volume is left empty")));
+        return Volume::None(Some(format!("`{name}` has no numeric cells (the first is `{first}`), so volume is left empty")));
     }
     if among.figures[place].iter().all(|figure| figure.is_nan() || *figure == 0.0) {
-        return Volume::None(Some(format!("`{name}` has no figure above zero: volume is left empty")));
+        return Volume::None(Some(format!("`{name}` has no value above zero, so volume is left empty")));
     }
     let too_large = too_large(among.ranges, &among.figures[place], found.step());
     let currency = volume_units::currency(sheet, at);
@@ -229,14 +234,14 @@ fn single(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, among: 
     let described = file.format.said("candles", "volume", sheet).and_then(|rule| rule.unit);
     let said = file.options.volume.is_some() || described.is_some();
     if let Some(currency) = currency.filter(|currency| !said && !pair::is_dollar(currency)) {
-        return Volume::None(Some(format!("`{name}` is in {currency} by its cells, and our volume counts tokens: it is left empty")));
+        return Volume::None(Some(format!("`{name}` is in {currency} (from its cells), but volume counts tokens, so it is left empty")));
     }
     let money = match file.options.volume {
-        Some(unit) => (unit == VolumeUnit::Usd).then(|| "as said with --volume usd".to_owned()),
-        None if said => (described == Some(Unit::Usd)).then(|| format!("as {} gives it", file.format.title)),
-        None if too_large => Some("as tokens it would be worth more than is traded of any in a day".to_owned()),
-        None if currency.is_some() => Some("as its cells say".to_owned()),
-        None if counts(among.names.whole(at)) == Some(VolumeMeasure::Money) || name.contains('$') => Some("by its name".to_owned()),
+        Some(unit) => (unit == VolumeUnit::Usd).then(|| "from --volume usd".to_owned()),
+        None if said => (described == Some(Unit::Usd)).then(|| format!("as {} reports it", file.format.title)),
+        None if too_large => Some("in tokens, it would be worth more than any token trades in a day".to_owned()),
+        None if currency.is_some() => Some("from its cells".to_owned()),
+        None if counts(among.names.whole(at)) == Some(VolumeMeasure::Money) || name.contains('$') => Some("from its name".to_owned()),
         None => in_usd(sheet, among.names, found, &among.figures[place]),
     };
     match money {
@@ -247,7 +252,8 @@ fn single(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, among: 
         Some(why) => Volume::Made(
             VolumeRule { first: at, second: None, style: among.style, scale },
             format!(
-                "its volume `{name}` is in USD ({why}): warning, it is divided by each close, which is near the tokens traded but not exact; 0 is left empty"
+                "warning: its volume `{name}` is in USD ({why}) and is divided by each close, which approximates the tokens traded; \
+                 0 is left empty"
             ),
         ),
     }
@@ -256,25 +262,25 @@ fn single(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, among: 
 /// Why the volume is in USD, if other columns or the texts beside the table show it.
 fn in_usd(sheet: &Sheet, names: &Names, found: &CandleColumns, figures: &[f64]) -> Option<String> {
     if let Some(at) = names.find(&BESIDE_DOLLARS.join(" ")) {
-        return Some(format!("as of sources that give `{}` beside it", sheet.names[at]));
+        return Some(format!("as in sources that also have `{}`", sheet.names[at]));
     }
     if sheet.beside("datagranularity instrumenttype").is_some() {
-        return Some("as Yahoo gives it".to_owned());
+        return Some("as Yahoo reports it".to_owned());
     }
     let whole = figures.iter().all(|figure| figure.is_nan() || figure.fract() == 0.0) && figures.iter().any(|figure| *figure > 1e5);
     let prices: Vec<&str> = found.prices.iter().flat_map(|&at| sheet.column(at).take(100)).filter(|cell| !cell.is_empty()).collect();
     let as_yahoo = |cell: &&&str| {
         let Ok(price) = cell.parse::<f64>() else { return false };
         let decimals = cell.split_once('.').map_or(0, |(_, decimals)| decimals.len());
-        // Yahoo's prices were once 32-bit floats, recognisable even when cut to six decimals; small ones of any source could look so.
+        // Yahoo's prices were once 32-bit floats, recognizable even when cut to six decimals; small ones of any source could look so.
         let single = f64::from(price as f32);
         decimals > 6 && single == price || decimals == 6 && price >= SINGLE_SHOWS && format!("{single:.6}") == **cell
     };
     let share = prices.iter().filter(as_yahoo).count() as f64 / prices.len().max(1) as f64;
-    (whole && share > 0.6).then(|| "whole numbers beside prices as Yahoo writes them".to_owned())
+    (whole && share > 0.6).then(|| "whole numbers next to prices in Yahoo's notation".to_owned())
 }
 
-/// Columns that may be volumes: by name if there are names, else all numbers that are neither time nor price nor count.
+/// Columns that may be volumes: by name if there are names, or all numbers that are neither time nor price nor count.
 fn candidates(sheet: &Sheet, found: &CandleColumns, names: &Names) -> Vec<usize> {
     let taken = |at: &usize| *at == found.time || found.prices.contains(at);
     let numbers = |at: &usize| {

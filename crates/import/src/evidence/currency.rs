@@ -5,7 +5,7 @@
 const SIGNS: &str = "\
     US$=USD $US=USD HK$=HKD NZ$=NZD MX$=MXN A$=AUD C$=CAD R$=BRL S$=SGD $=USD €=EUR £=GBP ¥=JPY ￥=JPY ₹=INR ₩=KRW ₽=RUB ₺=TRY ₴=UAH \
     ₿=BTC Ξ=ETH";
-/// Currency codes that stand there too, longer ones first.
+/// Currency codes that occur there too, longer ones first.
 const CODES: &str = "\
     USDT USDC USD EUR GBP CHF JPY KRW TRY BRL AUD CAD INR RUB CNY PLN SEK NOK DKK CZK HUF UAH SGD HKD MXN NZD ZAR THB VND IDR PHP NGN ARS KZT";
 /// Words before a currency code that state the unit of figures.

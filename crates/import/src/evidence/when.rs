@@ -67,7 +67,7 @@ impl TimeStyle {
     pub(crate) fn says(self) -> Option<&'static str> {
         match self {
             Self::Epoch | Self::Digits | Self::YearFirst => None,
-            Self::Excel => Some("its dates are read as Excel's day numbers (days since 1899-12-30)"),
+            Self::Excel => Some("its dates are read as Excel day numbers (days since 1899-12-30)"),
             Self::DayFirst => Some("its dates are read as day/month/year"),
             Self::MonthFirst => Some("its dates are read as month/day/year"),
         }

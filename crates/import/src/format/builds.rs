@@ -36,13 +36,14 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let filled = |code: Option<&str>| code.map(hex).filter(|code| code.len() > 2);
     let (runtime, creation) = (filled(runtime), filled(creation));
     if runtime.is_none() && creation.is_none() {
-        return Err("is the build file of an interface or an abstract contract: it has no code".into());
+        return Err("is the build file of an interface or an abstract contract, which has no code".into());
     }
     if let Some(code) = [&runtime, &creation].into_iter().flatten().find(|code| !code[2..].bytes().all(|digit| digit.is_ascii_hexdigit())) {
         let at = code[2..].bytes().position(|digit| !digit.is_ascii_hexdigit()).unwrap_or_default() + 2;
         let place: String = code.chars().skip(at).take(40).collect();
         return Err(format!(
-            "is the build file of a contract that is not linked yet: its code has the place `{place}` for a library; link it first"
+            "is the build file of a contract that is not linked yet: its code has the placeholder `{place}` for a library; link it \
+             first"
         )
         .into());
     }
@@ -54,16 +55,16 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
             *one
         }
         (_, Some(said)) => {
-            plan = plan.saying(format!("token {said}, as said with --token"));
+            plan = plan.saying(format!("token {said}, from --token"));
             said
         }
         ([], None) => {
-            let reason = "is a contract's build file and does not say where it is deployed: say which it is with --token ADDRESS";
+            let reason = "is a contract's build file that does not name a deployment address; pass --token ADDRESS";
             return Err(Refusal::new(reason).say("token", ADDRESS));
         }
         (several, None) => {
             return Err(Refusal::new(format!(
-                "is of a contract deployed {} times ({}): say which it is with --token ADDRESS",
+                "is about a contract deployed {} times ({}); choose one with --token ADDRESS",
                 several.len(),
                 few(several, 4)
             ))
@@ -71,7 +72,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         }
     };
     if runtime.as_deref().is_some_and(|code| code.contains(&"0".repeat(64))) {
-        plan = plan.saying("immutables stand as zeros in a build file's runtime code, so that no code of a chain equals it");
+        plan = plan.saying("immutables are zeros in a build file's runtime code, so it doesn't equal any on-chain code");
     }
     let row = vec![Some(token.to_string()), runtime, creation];
     let rows = GeneratedRows::of(&["token_address", "bytecode", "creation_bytecode"], sniffed.bytes, vec![row]);

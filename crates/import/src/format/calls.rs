@@ -61,12 +61,12 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let source = GeneratedRows::of(COLUMNS, file.sniffed.bytes, rows);
     let take = Take::into("transfers", source).keep("kind", &["transfer"], "call no transfer function of a token");
     let mut plan = ImportPlan::of(vec![take])
-        .saying("transfers are read from calls of transfer, transferFrom, mint and burn; those that contracts make are not in this file");
+        .saying("transfers are read from calls of transfer, transferFrom, mint and burn; calls made by contracts are not in this file");
     let mut other: Vec<_> = other.into_iter().collect();
     other.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
     if !other.is_empty() {
         let shown = few(other.iter().map(|(call, count)| format!("{call} × {count}")), 5);
-        plan = plan.saying(format!("left out are the calls {shown}"));
+        plan = plan.saying(format!("omitted calls: {shown}"));
     }
     Ok(plan)
 }

@@ -57,15 +57,15 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         });
     }
     if plan.takes.is_empty() {
-        let lacking = || format!("is `{}` by its signs, and {}", format.title, reasons.join("; "));
+        let lacking = || format!("looks like `{}`, but {}", format.title, reasons.join("; "));
         return Err(if format.otherwise.is_empty() { lacking() } else { format.otherwise.clone() }.into());
     }
     plan.says.extend(format.says.iter().cloned());
     match (format.chain, &file.options.chain) {
         (Some(ChainFrom::Assumed), _) => {
-            plan.says.push(format!("chain {}, as the file has none; --chain says another", file.chain()));
+            plan.says.push(format!("chain {}, as the file names none; to change it, pass --chain", file.chain()));
         }
-        (Some(ChainFrom::Asked), Some(chain)) => plan.says.push(format!("chain {chain}, as said with --chain")),
+        (Some(ChainFrom::Asked), Some(chain)) => plan.says.push(format!("chain {chain}, from --chain")),
         _ => {}
     }
     Ok(match token {
@@ -99,7 +99,7 @@ impl DescribedTable<'_> {
         let named = columns.filter_map(|column| self.manifest.columns.get(column.name)?.from.clone());
         let missing: Vec<String> = named.filter(|from| !has(from)).collect();
         (!missing.is_empty())
-            .then(|| format!("has no column {} for {}: it has {}", listed(&missing), self.table, listed(&self.sheet.names)))
+            .then(|| format!("has no column {} for {}; its columns are {}", listed(&missing), self.table, listed(&self.sheet.names)))
     }
 }
 
@@ -110,7 +110,7 @@ fn at_place(file: &FileToImport<'_>, table: &str) -> Result<Option<Sheet>, Strin
     Ok(Some(Sheet::json(Json::at(text, place)?)))
 }
 
-/// The text with `{PLACE}` replaced by what the file has at that place.
+/// The text with `{PATH}` replaced by the text at that path of the file.
 fn with_texts(text: &str, file: &FileToImport<'_>) -> String {
     let Some((before, (place, after))) = text.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?))) else {
         return text.to_owned();
@@ -233,7 +233,7 @@ fn time_style(sheet: &Sheet, take: &Take, (column, at): mapped::Mapped) -> Resul
         let mapped = take.manifest.columns.iter().filter_map(|(ours, rule)| Some((*ours, rule.from.as_ref()?)));
         let others = mapped.filter(|(ours, _)| *ours != column.name).map(|(ours, from)| format!(", {ours} = \"{from}\""));
         Refusal::new(format!(
-            "is nearest to {table}, but `{cell}` in `{name}` could be day/month or month/day: say which it is, as in --dates day or --dates month"
+            "looks like {table}, but `{cell}` in `{name}` could be day/month or month/day; pass --dates day or --dates month"
         ))
         .say("dates", DATES)
         .lines(format!(
@@ -257,7 +257,7 @@ fn latest(
         last = cells(&batch, column).iter().filter_map(number).chain(last).reduce(f64::max);
     }
     let time = last.and_then(|last: f64| TimeStyle::Epoch.ms(&last.to_string()));
-    says.extend(time.map(|ms| format!("its row of {}, the last by `{column}`", Time(ms).day())));
+    says.extend(time.map(|ms| format!("its row of {}, the latest by `{column}`", Time(ms).day())));
     let column = column.to_owned();
     Ok(Edited::over(rows, [KEPT], move |batch| {
         let is_last = |cell| number(&cell).is_some_and(|number| Some(number) == last).then(|| "yes".to_owned());
@@ -268,7 +268,7 @@ fn latest(
 
 /// The columns that are made of others.
 struct Made {
-    /// Of several columns, those that the file has: the first with a value is taken.
+    /// Alternative columns that the file has: the first with a value is used.
     first_of: Vec<(String, Vec<String>)>,
     names: Vec<String>,
 }

@@ -1,5 +1,5 @@
-//! The descriptions of file formats in `formats.toml`: their names, how a file of each is recognised, and how its columns are read or who
-//! reads it. What becomes of a described file is in `described`.
+//! The descriptions of file formats in `formats.toml`: their names, how their files are recognized, and how the columns are read or which
+//! reader reads them. `described` reads described files.
 
 mod saved_answers;
 
@@ -28,19 +28,19 @@ use source::{
     provider, read_whole_text,
 };
 
-/// A person's own formats: a file of this name beside `config.toml`, and one in a dataset's folder.
+/// User-defined formats: a file of this name next to `config.toml`, and one in a dataset's folder.
 const FORMATS_FILE: &str = "formats.toml";
 /// The format of files mapped by the user, whose name no other may have.
 const MAPPED: &str = "own";
-/// Bytes of a person's own descriptions.
+/// Maximum size of user-defined descriptions in bytes.
 const OWN_MAX: u64 = 1 << 20;
 
-/// The formats that are known, in the order in which they are tried.
+/// The recognized formats, in the order in which they are tried.
 #[derive(Debug)]
 pub struct Formats(Vec<FormatRow>);
 
 impl Formats {
-    /// Those of the program alone.
+    /// The built-in formats only.
     pub fn built_in() -> Self {
         let mut formats = Self::described();
         // A test holds that there is no error.
@@ -59,8 +59,8 @@ impl Formats {
         formats
     }
 
-    /// Those of a dataset's folder, then a person's own beside config.toml, then those built in: `formats.toml`, and what `providers` say of
-    /// saved answers. Of two of one name only the first counts. Errors name the file, and the line in it.
+    /// The formats of a dataset's folder, then those next to config.toml, then those built in: `formats.toml`, and the saved responses that
+    /// `providers` define. If two share a name, only the first counts. Errors name the file and the line.
     pub fn of(beside_config: Option<&Path>, dataset: Option<&Path>) -> Result<Self, String> {
         let (mut formats, built_in) = (Self(Vec::new()), Self::described());
         for file in [dataset, beside_config].into_iter().flatten().map(|folder| folder.join(FORMATS_FILE)) {
@@ -68,7 +68,7 @@ impl Formats {
             let mut own = parse(&text).map_err(|reason| format!("`{}`, {reason}", file.display()))?;
             if own.iter().any(|format| format.word == MAPPED) {
                 return Err(format!(
-                    "`{}` describes `{MAPPED}`, which is the name of tables in our own columns: take another",
+                    "`{}` describes `{MAPPED}`, which is the name of tables in tokendeck columns; choose another",
                     file.display()
                 ));
             }
@@ -94,7 +94,7 @@ impl Formats {
         &self.0
     }
 
-    /// The first format that recognises the file.
+    /// The first format that recognizes the file.
     pub(crate) fn recognised(&self, sniffed: &Sniffed) -> Option<&FormatRow> {
         let header = sniffed.header();
         self.0.iter().find(|format| format.recognises(sniffed, &header))
@@ -108,7 +108,7 @@ impl Formats {
     /// The formats as a Markdown table.
     pub fn table(&self) -> String {
         let row = |format: &FormatRow| format!("| {} | {} | {} |\n", format.title, format.looks, format.tables());
-        format!("| format | known by | goes to |\n|---|---|---|\n{}", self.0.iter().map(row).collect::<String>())
+        format!("| format | recognized by | table |\n|---|---|---|\n{}", self.0.iter().map(row).collect::<String>())
     }
 }
 
@@ -116,7 +116,7 @@ fn compiled_in() -> Vec<FormatRow> {
     parse(include_str!("../../formats.toml")).expect("the formats are compiled in, and a test reads them")
 }
 
-/// The text of a person's own descriptions; empty if there is no such file.
+/// The text of user-defined descriptions; empty if there is no such file.
 fn read_own(file: &Path) -> Result<String, String> {
     let unread = |reason: String| format!("`{}` cannot be read: {reason}", file.display());
     match read_whole_text(file, OWN_MAX) {
@@ -125,18 +125,18 @@ fn read_own(file: &Path) -> Result<String, String> {
     }
 }
 
-/// A file format; `formats.toml` says what each key means.
+/// A file format; `formats.toml` explains each key.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FormatRow {
     /// Short id.
     #[serde(skip)]
     pub word: String,
-    /// The file that describes it, if it is a person's own.
+    /// The file that describes it, if it is user-defined.
     #[serde(skip)]
     pub file: Option<PathBuf>,
     pub title: String,
-    /// How to recognise it, for the user.
+    /// How to recognize it, for the user.
     pub looks: String,
     /// The tables it fills.
     pub into: Vec<String>,
@@ -248,7 +248,7 @@ impl CellSign {
 }
 
 impl Signs {
-    /// What a person sees of them.
+    /// The signs in words, for the list of formats.
     fn in_words(&self) -> String {
         let mut parts = Vec::new();
         let names: Vec<&str> = [&self.header, &self.any, &self.exactly, &self.columns].into_iter().flatten().map(String::as_str).collect();
@@ -262,10 +262,10 @@ impl Signs {
             parts.push(format!("JSON: {place}{of}{objects}"));
         }
         if let Some((least, most)) = self.width {
-            let width = if least == most { least.to_string() } else { format!("{least} to {most}") };
+            let width = if least == most { least.to_string() } else { format!("{least}–{most}") };
             parts.push(format!("{width} columns{}", if self.named == Some(false) { " without names" } else { "" }));
         }
-        parts.extend(self.mentions.as_ref().filter(|_| self.list.is_none()).map(|word| format!("`{word}` before its rows")));
+        parts.extend(self.mentions.as_ref().filter(|_| self.list.is_none()).map(|word| format!("`{word}` above its rows")));
         if parts.is_empty() {
             parts.push(format!("JSON: {}", [self.members.as_slice(), &self.texts].concat().join(", ")));
         }
@@ -315,7 +315,7 @@ fn parse(text: &str) -> Result<Vec<FormatRow>, String> {
         if let Some(tables) = entry.table()?.iter().find(|member| member.key == "tables") {
             format.mappings = read_tables(tables)?;
             if let Some((table, _)) = format.mappings.iter().find(|(_, manifest)| says_where(manifest)) {
-                let must = "says where its rows are (`path`, `source`, `header`, `skip`), which a format does not";
+                let must = "sets where its rows are (`path`, `source`, `header`, `skip`), which a format cannot do";
                 return Err(tables.error(format!("`{table}` {must}")));
             }
         }
@@ -332,10 +332,10 @@ fn parse(text: &str) -> Result<Vec<FormatRow>, String> {
             format.into = format.read_by.map_or_else(described, |reader| reader.into.split(' ').map(str::to_owned).collect());
         }
         if format.known.is_empty() && format.names.is_empty() && format.read_by.is_none() {
-            return Err(entry.wrong("has neither `known` nor a `reader`, so that no file is of it"));
+            return Err(entry.wrong("has neither `known` nor a `reader`, so it matches no file"));
         }
         if format.into.is_empty() {
-            return Err(entry.wrong("has neither `tables` nor a `reader`, so that nothing is read from it"));
+            return Err(entry.wrong("has neither `tables` nor a `reader`, so nothing is read from it"));
         }
         if format.title.is_empty() {
             format.title.clone_from(&format.word);
@@ -389,14 +389,14 @@ impl FormatRow {
         self.mappings.iter().find(|(known, _)| *known == table).map_or_else(TableManifest::default, |(_, manifest)| manifest.clone())
     }
 
-    /// How it says to read a column of ours; only if the file has that column.
+    /// How to read a schema column, if the file has the column that the description names.
     pub(crate) fn said(&self, table: &str, ours: &str, sheet: &Sheet) -> Option<&ColumnManifest> {
         let (_, manifest) = self.mappings.iter().find(|(known, _)| *known == table)?;
         let rule = manifest.columns.get(ours)?;
         rule.from.as_ref().is_some_and(|from| sheet.names.iter().any(|name| name.eq_ignore_ascii_case(from))).then_some(rule)
     }
 
-    /// Whether it says where a column of ours stands.
+    /// Whether the description names the column for a schema column.
     pub(super) fn states(&self, table: &str, ours: &str) -> bool {
         self.mappings.iter().any(|(known, manifest)| *known == table && manifest.columns.get(ours).is_some_and(|rule| rule.from.is_some()))
     }
@@ -434,12 +434,12 @@ mod tests {
         }
         for (text, expected) in [
             ("[a]\nreader = 'candels'", "line 1: unknown reader `candels`, did you mean `candles`?"),
-            ("[a]\ntitle = 'x'", "line 1: `a` has neither `known` nor a `reader`, so that no file is of it"),
-            ("[a]\nknown = [{ header = ['x'] }]", "line 1: `a` has neither `tables` nor a `reader`, so that nothing is read from it"),
+            ("[a]\ntitle = 'x'", "line 1: `a` has neither `known` nor a `reader`, so it matches no file"),
+            ("[a]\nknown = [{ header = ['x'] }]", "line 1: `a` has neither `tables` nor a `reader`, so nothing is read from it"),
             ("[a]\nreader = 'holders'\n[a.tables.candels]", "line 3: unknown table `candels`, did you mean `candles`?"),
             (
                 "[a]\nreader = 'holders'\n[a.tables.holders]\nskip = 1",
-                "line 3: `holders` says where its rows are (`path`, `source`, `header`, `skip`), which a format does not",
+                "line 3: `holders` sets where its rows are (`path`, `source`, `header`, `skip`), which a format cannot do",
             ),
         ] {
             assert_eq!(parse(text).unwrap_err(), expected);

@@ -8,13 +8,13 @@ use crate::AmountUnit;
 use model::schema::TableSchema;
 use store::load::bind::bind;
 
-/// Fees that exchanges ask, in millionths.
+/// Usual fees of exchanges, in millionths.
 const USUAL: &[f64] = &[100.0, 200.0, 300.0, 400.0, 500.0, 1_000.0, 2_500.0, 3_000.0, 5_000.0, 10_000.0];
 /// A larger one is no fraction, and 100 may be hundredths of a percent.
 const NO_FRACTION: f64 = 0.1;
 const MILLIONTHS_MIN: f64 = 100.0;
 
-/// Reads the fees in the unit that was said, else the one that the column's name or all of its cells show.
+/// Reads the fees in the unit of the option, or in the one that the column's name or all of its cells show.
 pub(super) fn in_fraction(
     file: &FileToImport<'_>,
     sheet: &Sheet,
@@ -31,7 +31,7 @@ pub(super) fn in_fraction(
         Some(AmountUnit::Raw | AmountUnit::Whole | AmountUnit::Fraction) | None => return Ok(plan),
     };
     take.rule("fee").scale = Some(scale);
-    Ok(plan.saying(format!("its `{}` is in {unit}: multiplied by {scale}", sheet.names[at])))
+    Ok(plan.saying(format!("its `{}` is in {unit}, so it is multiplied by {scale}", sheet.names[at])))
 }
 
 fn shown(sheet: &Sheet, at: usize) -> Option<AmountUnit> {

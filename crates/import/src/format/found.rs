@@ -1,5 +1,5 @@
-//! Columns found by name: a description lists the names that a column of ours may have elsewhere, and of those in a file the first is taken
-//! whose cells are what our column holds. What is then made of them is decided by who asks.
+//! Columns found by name: a description lists the names that a schema column may have in files, and the first one in a file whose cells fit
+//! the schema column is used. The caller decides what to do with them.
 
 use super::{
     super::{
@@ -116,7 +116,7 @@ fn undressed(cell: &str) -> Option<String> {
 }
 
 impl Found {
-    /// The place of a column of ours.
+    /// The position of a schema column.
     pub(super) fn at(&self, ours: &str) -> Option<usize> {
         self.0.iter().find(|(column, _)| column.name == ours).and_then(|(_, at)| *at)
     }

@@ -31,7 +31,7 @@ const SHARES: &str = "rank percentage percent share pct percentageofsupply perce
 const SUPPLY: &str = "totalsupply tokentotalsupply";
 /// Columns of lists of accounts or transactions, which rule out a list of holders.
 const OTHERS: &str = "nametag txncount txcount nonce transactionhash txhash hash label labels family bytecode blocknumber tokennumholders";
-/// If at least so many balances are all whole numbers, they are either in smallest units or rounded: the user must say which.
+/// Number of balances from which whole numbers are either in base units or rounded: the user must say which.
 const ROWS_TELL: usize = 10;
 
 /// Upper limit of one holder's balance in whole tokens.
@@ -80,7 +80,7 @@ pub(super) fn is(sniffed: &Sniffed) -> bool {
 
 pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let sheet = file.sheet()?;
-    let found = columns(sheet).ok_or("has no balances of holders")?;
+    let found = columns(sheet).ok_or("has no holder balances")?;
     let cells: Vec<&str> = sheet.column(found.balance).filter(|cell| !cell.is_empty()).collect();
     if let Some(coin) = cells.iter().find(|cell| {
         cell.trim().ends_with(|c: char| c.is_ascii_alphabetic()) && NumberStyle { comma: false, needs_rewrite: true }.plain(cell).is_none()
@@ -88,14 +88,14 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         let own = cells.iter().filter(|cell| cell.trim().contains(' ')).count() * 2 > cells.len();
         if own && found.token.is_none() && file.hints.token.is_none() {
             return Err(format!(
-                "is nearest to holders, but `{coin}` in `{}` is an amount of another coin, no balance of a token",
+                "looks like holders, but `{coin}` in `{}` is an amount of another coin, not a token balance",
                 sheet.names[found.balance]
             )
             .into());
         }
     }
     let style = notation::style(sheet, &[found.balance])
-        .ok_or("has balances with decimal comma and others with decimal point: write them one way")?;
+        .ok_or("has balances with a decimal comma and others with a decimal point; use one notation")?;
     let mut fixes = vec![Fix::text(sheet, found.holder, |cell| address(cell).map(|address| address.to_string()))];
     fixes.extend(Fix::number(sheet, found.balance, NumberStyle { needs_rewrite: true, ..style }));
     let take = Take::into("holders", fixed(sheet.rows(file.sniffed)?, fixes))
@@ -103,7 +103,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let link = sheet.column(found.holder).find_map(pair::chain_of_explorer);
     let linked = linked_token(sheet, found.holder).filter(|_| found.token.is_none() && file.hints.token.is_none());
     let (mut plan, mut take, token) = match linked {
-        Some(token) => (ImportPlan::default().saying(format!("token {token}, as its links say")), take.of_address(token), Some(token)),
+        Some(token) => (ImportPlan::default().saying(format!("token {token}, from its links")), take.of_address(token), Some(token)),
         None => file.of_contract(take, found.token, found.symbol.as_deref())?,
     };
     plan.decimals = super::decimals_in(sheet, found.token, token);
@@ -114,7 +114,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let raw = unit(file, sheet, &found, style, &plan.decimals, token)?;
     if raw {
         take.rule("balance").unit = Some(Unit::Raw);
-        plan = plan.saying("its balances are in smallest units: divided by the token's decimals");
+        plan = plan.saying("its balances are in base units, so they are converted with the token's decimals");
     }
     plan.takes.push(take);
     plan.chain = link.and_then(Chain::parse);
@@ -141,7 +141,7 @@ pub(super) fn plausible(file: &FileToImport<'_>, sheet: &Sheet, balance: usize) 
     if money.len() * 2 > filled {
         let shown = money[0];
         let reason =
-            format!("is nearest to holders, but `{shown}` in `{name}` is the value of the tokens, and a balance is a number of tokens");
+            format!("looks like holders, but `{shown}` in `{name}` is the value of the tokens, and a balance is a number of tokens");
         return Err(reason.into());
     }
     let Some(style) = notation::style(sheet, &[balance]) else { return Ok(()) };
@@ -153,8 +153,8 @@ pub(super) fn plausible(file: &FileToImport<'_>, sheet: &Sheet, balance: usize) 
     if let Some(shown) = rounded.filter(|_| whole && unit != Some(AmountUnit::Whole)) {
         // No line of `dataset.toml`: with either unit it would record a wrong balance.
         return Err(format!(
-            "is nearest to holders, but its balances are rounded, as `{shown}` in `{name}`, which is how a spreadsheet shows long numbers: take the file \
-             as its source gave it, before a spreadsheet saved it; if they are whole tokens, say --unit whole"
+            "looks like holders, but its balances are rounded, as `{shown}` in `{name}`, which is how spreadsheets show long \
+             numbers; use the original file, before a spreadsheet saved it, or pass --unit whole if they are whole tokens"
         )
         .into());
     }
@@ -165,14 +165,14 @@ pub(super) fn plausible(file: &FileToImport<'_>, sheet: &Sheet, balance: usize) 
 /// The refusal that asks for the unit of whole numbers.
 fn either_unit(shown: &str, name: &str) -> Refusal {
     Refusal::new(format!(
-        "is nearest to holders, but all its balances are whole numbers, as `{shown}` in `{name}`, so they may be in smallest units: say --unit raw or --unit \
-         whole"
+        "looks like holders, but all its balances are whole numbers, such as `{shown}` in `{name}`, so they may be in base units; \
+         pass --unit raw or --unit whole"
     ))
     .say("unit", UNIT)
     .lines(format!("[tables.holders] columns = {{ balance = {{ from = \"{name}\", unit = UNIT }} }}"))
 }
 
-/// Whether the balances are in smallest units. Fractions are whole tokens; for large whole numbers in every row the user must say.
+/// Whether the balances are in base units. Fractions are whole tokens; for large whole numbers in every row the user must say.
 fn unit(
     file: &FileToImport<'_>,
     sheet: &Sheet,
@@ -188,7 +188,8 @@ fn unit(
     };
     let with_decimals = |raw: bool| match (raw, known(token)) {
         (true, None) => Err(Refusal::new(format!(
-            "has balances in smallest units, and the decimals of its token are not known: say them, as in --decimals 18, or {WRITE_TOKENS}"
+            "has balances in base units, but the decimals of its token are unknown; pass them, as in --decimals 18, or \
+             {WRITE_TOKENS}"
         ))
         .say("decimals", DECIMALS)
         .lines(format!("[tables.holders] columns = {{ balance = {{ from = \"{name}\", unit = \"raw\" }} }}"))),
@@ -205,7 +206,7 @@ fn unit(
         return Ok(false);
     }
     if !told.is_empty() {
-        // A source that gives a token's decimals beside its balances gives these in smallest units.
+        // A source that gives a token's decimals beside its balances gives these in base units.
         return Ok(true);
     }
     let shown = sheet.column(found.balance).next().unwrap_or_default();

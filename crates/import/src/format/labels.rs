@@ -65,7 +65,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let column = said.or_else(|| sure.first().copied().filter(|_| sure.len() == 1));
     match (file.options.label.as_deref(), column) {
         (Some(label), _) => {
-            plan = plan.saying(format!("label `{label}`, as said with --label"));
+            plan = plan.saying(format!("label `{label}`, from --label"));
             take = take.set("label", label);
         }
         (None, Some(column)) => {
@@ -94,8 +94,8 @@ fn ask_for_label(file: &FileToImport<'_>, sheet: &Sheet, at: usize, name: Option
         let (label, quoted) = if sure { (word.as_str(), format!("\"{word}\"")) } else { (LABEL, LABEL.to_owned()) };
         let such = if sure { word.as_str() } else { "kraken" };
         return Refusal::new(format!(
-            "is nearest to labels: it names addresses and has no column of labels. Say which kind they are of, as in --label {such}; those of \
-             an exchange count as one under --label exchange"
+            "looks like labels, but has addresses and no label column; pass their label, as in --label {such}, or --label exchange \
+             if they should count as addresses of an exchange"
         ))
         .say("label", label)
         .lines(format!("[tables.labels] columns = {{ address = \"{address}\"{names} }}, set = {{ label = {quoted} }}"));
@@ -106,7 +106,7 @@ fn ask_for_label(file: &FileToImport<'_>, sheet: &Sheet, at: usize, name: Option
         .collect();
     let first = &sheet.names[likely[0]];
     let refusal = Refusal::new(format!(
-        "is nearest to labels, but which column is the label must be said: {}. Say it as in --map label={first}",
+        "looks like labels, but it is unclear which column is the label: {}; map it, as in --map label={first}",
         shown.join(" or ")
     ));
     let (column, quoted) = if likely.len() == 1 { (first.as_str(), format!("\"{first}\"")) } else { (COLUMN, COLUMN.to_owned()) };

@@ -36,7 +36,7 @@ struct Columns {
     time: Option<(String, TimeStyle)>,
     block: Option<String>,
     index: Option<String>,
-    /// The column that flags events removed by a chain reorganisation.
+    /// The column that flags events removed by a chain reorganization.
     removed: Option<String>,
 }
 
@@ -101,7 +101,7 @@ fn transfer(topics: &[String], data: &[String]) -> Option<[String; 3]> {
     }
 }
 
-/// Describes an event that is no token transfer.
+/// Describes an event that is not a token transfer.
 fn other_event(topics: &[String]) -> String {
     match topics.first() {
         Some(event) if event == TRANSFER => "Transfer of an NFT".to_owned(),
@@ -134,7 +134,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     for (row, data) in data.iter().enumerate() {
         let topics = topics_of(row, &topics);
         match transfer(&topics, &words(data.as_deref().unwrap_or_default())) {
-            Some(_) if is_removed(&removed, row) => *others.entry("removed by a reorganisation".to_owned()).or_default() += 1,
+            Some(_) if is_removed(&removed, row) => *others.entry("removed by a reorganization".to_owned()).or_default() += 1,
             Some(_) => found += 1,
             None => *others.entry(other_event(&topics)).or_default() += 1,
         }
@@ -142,17 +142,19 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let counted: Vec<String> = others.iter().take(5).map(|(event, count)| format!("{event} × {count}")).collect();
     if found == 0 {
         return Err(format!(
-            "is nearest to transfers, but none of its events is Transfer(address,address,uint256) of a token: they are {}; take logs with the topic 0x{}…",
+            "looks like transfers, but none of its events is Transfer(address,address,uint256) of a token: they are {}; fetch logs \
+             with the topic 0x{}…",
             counted.join(", "),
             &TRANSFER[..8]
-        ).into());
+        )
+        .into());
     }
-    let mut plan = ImportPlan::default().saying("transfers are read from the events Transfer: topics and data; amounts are smallest units");
+    let mut plan = ImportPlan::default().saying("transfers are read from Transfer events (topics and data); amounts are in base units");
     if !counted.is_empty() {
-        plan = plan.saying(format!("left out are the events {}", counted.join(", ")));
+        plan = plan.saying(format!("omitted events: {}", counted.join(", ")));
     }
     if columns.time.is_none() {
-        plan = plan.saying("it has no times, so timestamp is left empty unless `blocks` gives them; block_number tells the order");
+        plan = plan.saying("it has no times, so timestamp is left empty unless `blocks` supplies them; block_number gives the order");
     }
     let has = [columns.time.is_some(), columns.block.is_some(), columns.index.is_some()];
     let only = file.hints.token;
@@ -170,7 +172,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
             ("log_index", name(has[2], MADE[8])),
         ])
         .columns(&[("status", NO_COLUMN)])
-        .keep(MADE[0], &["transfer"], "are other events, removed ones, or of other tokens than --token says");
+        .keep(MADE[0], &["transfer"], "are other events, removed ones, or of tokens other than --token");
     plan.takes.push(take);
     Ok(plan)
 }

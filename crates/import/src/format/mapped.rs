@@ -26,10 +26,10 @@ pub(super) type Mapped = (&'static Column, usize);
 pub(crate) fn open(file: &FileToImport<'_>, table: &str) -> Result<ImportPlan, Refusal> {
     let sheet = file.sheet()?;
     let schema: &'static TableSchema =
-        TABLES.iter().find(|schema| schema.name == table).ok_or_else(|| format!("goes into no table `{table}`"))?;
+        TABLES.iter().find(|schema| schema.name == table).ok_or_else(|| format!("cannot be imported: no table is named `{table}`"))?;
     let columns = mapped(file, sheet, schema)?;
     if let Some((ours, _)) = file.options.set.iter().find(|(ours, _)| schema.column(ours).is_none()) {
-        return Err(format!("is given `{ours}`, which is no column of {table}: `tokendeck schema` lists them").into());
+        return Err(format!("cannot be imported with --set {ours}, as {table} has no such column; `tokendeck schema` lists them").into());
     }
     if schema.name == "candles" {
         // Candle prices and volumes are checked against the rows, whoever names them.
@@ -72,7 +72,7 @@ pub(crate) fn open(file: &FileToImport<'_>, table: &str) -> Result<ImportPlan, R
         let others = ["published_at", "author", "title", "token_address"].iter().filter_map(|name| named(name)).collect();
         take.rows = posts::with_ids(take.rows, named("link"), others);
         take = take.columns(&[("post_id", posts::MADE)]);
-        plan = plan.saying("its posts have no id: one is made of each one's link, else of its time, author and text");
+        plan = plan.saying("its posts have no id, so one is created from the link, or without a link from time, author and text");
     }
     if let Some(refusal) = missing_columns(&take, sheet, schema)? {
         return Err(refusal);
@@ -85,21 +85,21 @@ pub(crate) fn open(file: &FileToImport<'_>, table: &str) -> Result<ImportPlan, R
 fn mapped(file: &FileToImport<'_>, sheet: &Sheet, schema: &'static TableSchema) -> Result<Vec<Mapped>, Refusal> {
     let mut columns = Vec::new();
     for (ours, theirs) in &file.options.map {
-        let column = schema
-            .column(ours)
-            .ok_or_else(|| format!("is mapped to `{ours}`, which is no column of {}: `tokendeck schema` lists them", schema.name))?;
+        let column = schema.column(ours).ok_or_else(|| {
+            format!("cannot be imported with --map {ours}, as {} has no such column; `tokendeck schema` lists them", schema.name)
+        })?;
         let at = sheet
             .names
             .iter()
             .position(|name| name.eq_ignore_ascii_case(theirs))
-            .ok_or_else(|| format!("has no column `{theirs}` for `{ours}`: it has {}", listed(&sheet.names)))?;
+            .ok_or_else(|| format!("has no column `{theirs}` for `{ours}`; its columns are {}", listed(&sheet.names)))?;
         let numbers = sheet.different(at).iter().all(|cell| cell.trim().parse::<f64>().is_ok());
         if matches!(column.kind, Kind::Chain | Kind::Chains) && numbers && !unknown::chains(sheet, at) {
             let odd = sheet.different(at).into_iter().find(|cell| Chain::known(cell).is_none());
             let odd = odd.or_else(|| sheet.column(at).next()).unwrap_or_default();
             return Err(Refusal::new(format!(
-                "has `{odd}` in `{theirs}`, which is no chain's number that can be told from a count: name another column for `{ours}`, or say --set {ours}=CHAIN \
-                 if all are on one"
+                "has `{odd}` in `{theirs}`, which is not a chain id or cannot be told from a count; map another column to `{ours}`, or \
+                 pass --set {ours}=CHAIN if all rows are on one chain"
             ))
             .say("map", format!("{ours}={COLUMN}")));
         }
@@ -136,11 +136,12 @@ fn in_unit(file: &FileToImport<'_>, schema: &TableSchema, columns: &[Mapped], ta
     let is_amount = |ours: &Column| is_amount(schema.name, ours.name) || (schema.name, ours.name) == ("transfers", "value");
     for (ours, _) in columns.iter().filter(|(ours, _)| is_amount(ours)) {
         take.rule(ours.name).unit = Some(unit);
-        // Smallest units to whole tokens, or vice versa, must be converted.
+        // Base units to whole tokens, or vice versa, must be converted.
         let converted = (unit == Unit::Raw) != (ours.kind == Kind::Uint256);
         if converted && plan.token.as_ref().is_some_and(|token| file.decimals_of(&token.address).is_none()) {
             let reason = format!(
-                "has amounts to be converted, and the decimals of its token are not known: say them, as in --decimals 18, or {WRITE_TOKENS}"
+                "has amounts to convert, but the decimals of its token are unknown; pass them, as in --decimals 18, or \
+                 {WRITE_TOKENS}"
             );
             return Err(Refusal::new(reason).say("decimals", DECIMALS));
         }
@@ -187,14 +188,15 @@ fn missing_columns(take: &Take, sheet: &Sheet, schema: &'static TableSchema) -> 
     if schema.name == "candles" && prices > others {
         // No line of `dataset.toml`: it would make one price all four of a candle.
         return Ok(Some(Refusal::new(format!(
-            "lacks {columns} {} of candles, and has {others} columns of numbers left for them: a candle has four prices (open, high, low, close), so take the \
-             source's candles",
+            "lacks {columns} {} of candles, and only {others} other columns are numeric; a candle has four prices (open, high, low, \
+             close), so get candles from the source",
             shown.join(", ")
         ))));
     }
     Ok(Some(
         Refusal::new(format!(
-            "lacks {columns} {} of {}; it has {}: say which it is with --map {name}=COLUMN, or --set {name}=VALUE if it is the same in every row",
+            "lacks {columns} {} of {}; its columns are {}. Pass --map {name}=COLUMN, or --set {name}=VALUE if it is the same in \
+             every row",
             shown.join(", "),
             schema.name,
             listed(&sheet.names)

@@ -10,8 +10,8 @@ use model::schema::{TABLES, TableSchema};
 use source::manifest::{TableManifest, Unit};
 use store::load::bind::{bind, missing};
 
-/// The table whose required columns are all present. Of several, the one that the file is named after, else the one with the most matching
-/// columns; none if a table with more of them lacks one, as the file is meant for that.
+/// The table whose required columns are all present. If several match, the one that the file is named after, or the one with the most
+/// matching columns; none if a table with more of them lacks one, as the file is meant for that.
 fn table(sniffed: &Sniffed) -> Option<(&'static TableSchema, TableManifest)> {
     let sheet: &Sheet = sniffed.sheet.as_ref().filter(|sheet| sheet.named)?;
     let names = &sheet.names;
@@ -48,7 +48,7 @@ pub(super) fn is(sniffed: &Sniffed) -> bool {
 }
 
 pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
-    let (schema, mut manifest) = table(file.sniffed).ok_or("has not the columns of a table of ours")?;
+    let (schema, mut manifest) = table(file.sniffed).ok_or("lacks the required columns of every tokendeck table")?;
     let sheet = file.sheet()?;
     // Names alone show neither that prices fit their rows nor the unit of amounts.
     match (schema.name, file.of_any_source(schema.name)) {
@@ -61,13 +61,13 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     if let Some(place) = manifest.set.get_mut("chain") {
         let Some(chain) = &file.options.chain else { return Err(no_chain(sheet, "token_address")) };
         *place = chain.to_string();
-        says.push(format!("chain {chain}, as said with --chain"));
+        says.push(format!("chain {chain}, from --chain"));
     }
     let mut take = Take { manifest, ..Take::into(schema.name, sheet.rows(file.sniffed)?) };
     let mut plan = ImportPlan::default().saying_all(says);
     if schema.name == "tokens" && supply::is_raw_in_ours(file, sheet)? {
         take.rule("total_supply").unit = Some(Unit::Raw);
-        plan = plan.saying("its `total_supply` is in smallest units: divided by each token's decimals");
+        plan = plan.saying("its `total_supply` is in base units, so it is converted with each token's decimals");
     }
     if schema.name == "yields" {
         plan = yields::in_percent(file, sheet, &mut take, plan)?;

@@ -55,7 +55,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         return Err(lacking([pool, first, second].map(|at| sheet.names[at].as_str()), &missing));
     }
     if let Some(tokens) = tokens(file, sheet, &known, take.manifest.set.get("chain").map(String::as_str))? {
-        plan = plan.saying("its tokens come with it: symbol, and name and decimals where it has them");
+        plan = plan.saying("its tokens are imported too, with symbol, and with name and decimals if the file has them");
         plan.takes.push(tokens);
     }
     if let Some(schema) = schema::table("pools") {
@@ -67,15 +67,19 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
 
 /// The refusal of pools whose chain or DEX neither a column nor an option names.
 fn lacking([pool, first, second]: [&str; 3], missing: &[(&str, &str)]) -> Refusal {
-    let what = if missing.len() == 2 { "neither the DEX nor the chain they are on" } else { "not all that a pool must have" };
-    let flags: Vec<String> = missing.iter().map(|(ours, blank)| format!("--set {ours}={blank}")).collect();
+    let what = match missing {
+        [("chain", _)] => "looks like pools, but names no chain; pass --set chain=CHAIN, as in --set chain=eth",
+        [("dex_id", _)] => "looks like pools, but names no DEX; pass --set dex_id=DEX, as in --set dex_id=uniswap-v3",
+        _ => {
+            "looks like pools, but names neither a DEX nor a chain; pass --set dex_id=DEX --set chain=CHAIN, as in --set \
+             dex_id=uniswap-v3 --set chain=eth"
+        }
+    };
     let sets: Vec<String> = missing.iter().map(|(ours, blank)| format!("{ours} = {blank}")).collect();
-    Refusal::new(format!("is nearest to pools, but says {what}: say {}, as dex_id=uniswap-v3 and chain=eth", flags.join(" ")))
-        .saying(missing.iter().map(|(ours, blank)| ("set", format!("{ours}={blank}"))))
-        .lines(format!(
-            "[tables.pools] columns = {{ address = \"{pool}\", token0 = \"{first}\", token1 = \"{second}\" }}, set = {{ {} }}",
-            sets.join(", ")
-        ))
+    Refusal::new(what).saying(missing.iter().map(|(ours, blank)| ("set", format!("{ours}={blank}")))).lines(format!(
+        "[tables.pools] columns = {{ address = \"{pool}\", token0 = \"{first}\", token1 = \"{second}\" }}, set = {{ {} }}",
+        sets.join(", ")
+    ))
 }
 
 /// Token attributes of a pool, by the column names after `token0` or its equivalent.

@@ -1,5 +1,5 @@
-//! The unit of total supplies: whole tokens, or smallest units as in blockchain-etl. Inferred from the figures, as a supply below one whole
-//! token is implausible; the user is asked if they are inconclusive.
+//! The unit of total supplies: whole tokens, or base units as in blockchain-etl. Inferred from the figures, as a supply below one whole
+//! token is implausible; the user must say if they are inconclusive.
 
 use super::{
     super::{
@@ -28,7 +28,7 @@ enum Shown {
     Nothing,
 }
 
-/// Whether the supplies in a file with blockchain-etl's columns are in smallest units.
+/// Whether the supplies in a file with blockchain-etl's columns are in base units.
 pub(super) fn is_raw(file: &FileToImport<'_>, sheet: &Sheet) -> Result<bool, Refusal> {
     if let Some(said) = said(file) {
         return Ok(said);
@@ -42,7 +42,7 @@ pub(super) fn is_raw(file: &FileToImport<'_>, sheet: &Sheet) -> Result<bool, Ref
     }
 }
 
-/// Whether supplies under the schema's name are in smallest units; refused if they seem so without `--unit`.
+/// Whether supplies under the schema's name are in base units; refused if they seem so without `--unit`.
 pub(super) fn is_raw_in_ours(file: &FileToImport<'_>, sheet: &Sheet) -> Result<bool, Refusal> {
     match (said(file), shown(sheet)) {
         (Some(said), _) => Ok(said),
@@ -51,7 +51,7 @@ pub(super) fn is_raw_in_ours(file: &FileToImport<'_>, sheet: &Sheet) -> Result<b
     }
 }
 
-/// Whether `--unit` says smallest units.
+/// Whether `--unit` says base units.
 fn said(file: &FileToImport<'_>) -> Option<bool> {
     match file.options.unit? {
         AmountUnit::Raw => Some(true),
@@ -64,7 +64,8 @@ fn asked(sheet: &Sheet) -> Refusal {
     let at = Names::of(&sheet.names).find(SUPPLY).unwrap_or_default();
     let shown = sheet.column(at).find(|cell| !cell.is_empty()).unwrap_or_default();
     Refusal::new(format!(
-        "is nearest to tokens, but its supplies, as `{shown}` in `{}`, may be whole tokens or smallest units: say --unit whole or --unit raw",
+        "looks like tokens, but its supplies, such as `{shown}` in `{}`, may be whole tokens or base units; pass --unit whole or \
+         --unit raw",
         sheet.names[at]
     ))
     .say("unit", UNIT)

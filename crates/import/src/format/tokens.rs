@@ -59,7 +59,7 @@ pub(super) fn is(sniffed: &Sniffed) -> bool {
     named && !names.has(other) && (address(sheet, &names).is_some() || !platforms(sheet).is_empty())
 }
 
-/// blockchain-etl: supplies in smallest units, no chain. Other sources use its column names for whole tokens.
+/// blockchain-etl: supplies in base units, no chain. Other sources use its column names for whole tokens.
 pub(super) fn with_supplies(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let mut plan = open(file)?;
     let raw = supply::is_raw(file, file.sheet()?)?;
@@ -68,8 +68,8 @@ pub(super) fn with_supplies(file: &FileToImport<'_>) -> Result<ImportPlan, Refus
         take.rule("total_supply").from = Some("total_supply".to_owned());
         take.rule("total_supply").unit = raw.then_some(Unit::Raw);
     }
-    let divided = "its `total_supply` is in smallest units: divided by each token's decimals";
-    Ok(plan.saying(if raw { divided } else { "its `total_supply` is in whole tokens, and not divided by their decimals" }))
+    let divided = "its `total_supply` is in base units, so it is converted with each token's decimals";
+    Ok(plan.saying(if raw { divided } else { "its `total_supply` is in whole tokens, so it is not converted" }))
 }
 
 pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
@@ -88,7 +88,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         let carried: Vec<String> = served.iter().map(|(_, theirs)| theirs.clone()).filter(|name| name != NO_COLUMN).collect();
         let take = with(Take::into("tokens", row_per_platform(file, sheet, &several, &carried)?))
             .columns(&[("token_address", "token_address"), ("chain", "chain")]);
-        return Ok(ImportPlan::of(vec![take.keep(KEPT, &["yes"], LEFT_OUT)]).saying("a row for each chain that a coin is on"));
+        return Ok(ImportPlan::of(vec![take.keep(KEPT, &["yes"], LEFT_OUT)]).saying("one row per coin and chain"));
     }
     let at = found.ok_or("has no addresses")?;
     let chain = names
@@ -117,7 +117,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
             take = take.set("chain", &chain);
         }
         (None, None, Some(said)) => {
-            plan = plan.saying(format!("chain {said}, as said with --chain"));
+            plan = plan.saying(format!("chain {said}, from --chain"));
             take = take.set("chain", said);
         }
         (None, None, None) => {
@@ -125,7 +125,8 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
             return Err(several_chains(sheet, &names, at).map_or(refusal, |why| {
                 // No line of `dataset.toml`: a single chain would misplace tokens.
                 Refusal::new(format!(
-                    "is nearest to tokens, but does not say which chain they are on, and seems to be of several, as {why}: it needs a column with the chain of each row"
+                    "looks like tokens, but names no chain and seems to cover several, as {why}; add a column with the chain of each \
+                     row"
                 ))
             }));
         }
@@ -155,7 +156,7 @@ fn several_chains(sheet: &Sheet, names: &Names, address: usize) -> Option<String
     }
     natives.dedup();
     match &natives[..] {
-        [first, second, ..] => Some(format!("0x0…0, the null address, is given for both `{first}` and `{second}`")),
+        [first, second, ..] => Some(format!("0x0…0, the zero address, appears for both `{first}` and `{second}`")),
         _ => None,
     }
 }
@@ -175,15 +176,19 @@ fn network(sheet: &Sheet) -> Option<Chain> {
 pub(super) fn no_chain(sheet: &Sheet, address: &str) -> Refusal {
     let blank = refusal::CHAIN;
     let explorer = (0..sheet.names.len()).find_map(|at| sheet.column(at).take(20).find_map(pair::chain_of_explorer));
-    let hint =
-        explorer.map_or_else(|| "which with --chain, as in --chain base".to_owned(), |chain| format!("--chain {chain}, as its links say"));
+    let reason = match explorer {
+        Some(chain) => format!(
+            "looks like tokens, but names no chain, and an address can be another token on another chain; pass --chain {chain}, the \
+             chain of its links, if all tokens are on it"
+        ),
+        None => "looks like tokens, but names no chain, and an address can be another token on another chain; if all tokens are on one \
+                 chain, pass it, as in --chain base (`tokendeck schema --chains` lists the chains)"
+            .to_owned(),
+    };
     let (chain, quoted) = explorer.map_or((blank, blank.to_owned()), |chain| (chain, format!("\"{chain}\"")));
-    Refusal::new(format!(
-        "is nearest to tokens, but does not say which chain they are on, and an address means another token on each: say {hint}, if all are on one \
-         (`tokendeck schema --chains` lists them)"
-    ))
-    .say("chain", chain)
-    .lines(format!("[tables.tokens] columns = {{ token_address = \"{address}\" }}, set = {{ chain = {quoted} }}"))
+    Refusal::new(reason)
+        .say("chain", chain)
+        .lines(format!("[tables.tokens] columns = {{ token_address = \"{address}\" }}, set = {{ chain = {quoted} }}"))
 }
 
 fn is_test_network(chain: &str) -> bool {

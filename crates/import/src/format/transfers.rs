@@ -1,5 +1,5 @@
 //! Token transfers: exports and APIs of explorers, blockchain-etl, the public lake, cryo, Dune. Native coin transactions and NFT transfers
-//! are rejected; amounts are in smallest units, or converted from whole tokens digit for digit.
+//! are rejected; amounts are in base units, or converted from whole tokens digit for digit.
 
 use super::{
     super::{
@@ -50,14 +50,15 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let time = match known.at("timestamp").map(|at| (at, sheet.when(&sheet.column(at).collect::<Vec<_>>()))) {
         Some((at, Err(_))) => {
             let (cell, name) = (sheet.column(at).next().unwrap_or_default(), &sheet.names[at]);
-            let why = format!("has transfers whose time `{cell}` in `{name}` could be day/month or month/day: say which it is");
+            let why =
+                format!("has transfers whose time `{cell}` in `{name}` could be day/month or month/day; pass --dates day or --dates month");
             return Err(Refusal::new(why).say("dates", DATES));
         }
         Some((at, Ok(Some(when)))) => Some(Fix::time(sheet, at, when)),
         Some((_, Ok(None))) | None => None,
     };
-    let style =
-        notation::style(sheet, &[found.value]).ok_or("has amounts with decimal comma and others with decimal point: write them one way")?;
+    let style = notation::style(sheet, &[found.value])
+        .ok_or("has amounts with a decimal comma and others with a decimal point; use one notation")?;
     let is_hex = |at: usize| sheet.column(at).any(|cell| cell.starts_with("0x"));
     let decimal = |cell: &str| u64::from_str_radix(cell.trim().strip_prefix("0x")?, 16).ok().map(|number| number.to_string());
     let counts = ["block_number", "log_index"].into_iter().filter_map(|ours| known.at(ours)).filter(|&at| is_hex(at));
@@ -77,23 +78,21 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let (mut plan, mut take, token) = file.of_contract(take, found.token, symbol)?;
     if let Some((at, word)) = unknown {
         let name = &sheet.names[at];
-        plan = plan.saying(format!(
-            "warning: status is left empty, as `{word}` in `{name}` says neither that a transfer succeeded nor that it failed"
-        ));
+        plan = plan.saying(format!("warning: status is left empty, as `{word}` in `{name}` shows neither success nor failure"));
     }
     if known.at("timestamp").is_none() {
-        plan = plan.saying("it has no times, so timestamp is left empty; block_number tells the order");
+        plan = plan.saying("it has no times, so timestamp is left empty; block_number gives the order");
     }
     plan.decimals = super::decimals_in(sheet, found.token, token);
     match amounts_in(file, sheet, &names, found, style, token, &mut plan.decimals)? {
         Amounts::Whole => {
             take.rule("value").unit = Some(Unit::Whole);
-            plan = plan.saying("its amounts are whole tokens: times ten to the token's decimals, digit for digit");
+            plan = plan.saying("its amounts are in whole tokens, so they are converted exactly with the token's decimals");
         }
         Amounts::Approximate => {
             take.rule("value").approximate = true;
             plan = plan.saying(
-                "warning: its amounts are floating-point numbers, so that all but their first 15 digits are lost: they are approximate",
+                "warning: its amounts are floating-point numbers, which lose all but their first 15 digits, so they are approximate",
             );
         }
         Amounts::Raw => {}
@@ -108,16 +107,17 @@ fn refuse_others(sheet: &Sheet, names: &Names, found: &Columns) -> Result<(), Re
     if found.token.is_none() && names.has(OWN_COIN) {
         let mark = names.find(OWN_COIN).map_or("", |at| sheet.names[at].as_str());
         return Err(format!(
-            "is nearest to transfers, but these are transactions of the chain's own coin (it has `{mark}` and no column of a token's contract), and no table of ours \
-             takes those; export the token transfers (ERC-20) instead"
-        ).into());
+            "looks like transfers, but contains transactions in the chain's native coin (it has `{mark}` and no column of token \
+             contracts), which no table stores; export the token transfers (ERC-20) instead"
+        )
+        .into());
     }
     if let Some(at) = names
         .all(NFTS)
         .into_iter()
         .find(|&at| kind(sheet.column(at).take(100)) == CellKind::Number && sheet.column(at).any(|cell| !cell.is_empty()))
     {
-        return Err(format!("is nearest to transfers, but its column `{}` numbers NFTs, which have no amounts", sheet.names[at]).into());
+        return Err(format!("looks like transfers, but its column `{}` numbers NFTs, which have no amounts", sheet.names[at]).into());
     }
     Ok(())
 }
@@ -169,11 +169,11 @@ fn amounts_in(
         None if floats && !fractions && most > 1e12 => return Ok(Amounts::Approximate),
         None if fractions || pages => true,
         None if cells.iter().all(|cell| cell.starts_with("0x")) => false,
-        // Smallest units are whole numbers, and these are large enough to show it.
+        // Base units are whole numbers, and these are large enough to show it.
         None if most >= 1e12 || names.has(DECIMALS) || known != "amount" && found.token.is_some() => false,
         None => {
             return Err(Refusal::new(format!(
-                "is nearest to transfers, but `{}` in `{name}` may be whole tokens or smallest units: say --unit raw or --unit whole",
+                "looks like transfers, but `{}` in `{name}` may be whole tokens or base units; pass --unit raw or --unit whole",
                 cells.first().copied().unwrap_or_default()
             ))
             .say("unit", UNIT)
@@ -194,13 +194,14 @@ fn amounts_in(
             told.push((*one, decimals.into()));
             return Ok(Amounts::Whole);
         }
-        ([_], None) => format!("say them, as in --decimals 18, or {WRITE_TOKENS}"),
+        ([_], None) => format!("pass them, as in --decimals 18, or {WRITE_TOKENS}"),
         // `--decimals` is for one token; others may have different ones.
-        (_, Some(_)) => format!("--decimals is for a file of one token, and these are {}; {WRITE_TOKENS}", unknown.len()),
+        (_, Some(_)) => format!("--decimals applies to one token only, and these are {}; {WRITE_TOKENS}", unknown.len()),
         _ => WRITE_TOKENS.to_owned(),
     };
     let refusal = Refusal::new(format!(
-        "has amounts in whole tokens, as `{}` in `{name}`, and transfers are in smallest units; the decimals of {} are not known: {say}",
+        "has amounts in whole tokens, such as `{}` in `{name}`, but transfers are in base units, and the decimals of {} are unknown; \
+         {say}",
         cells.first().copied().unwrap_or_default(),
         few(&unknown, 3)
     ))

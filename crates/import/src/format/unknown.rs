@@ -119,8 +119,8 @@ const NEAR: &[NearTable] = near! {
 pub(crate) fn unknown(sniffed: &Sniffed) -> Refusal {
     let near = sniffed.sheet.as_ref().and_then(nearest).unwrap_or_default();
     let told = if near.reason.is_empty() { String::new() } else { format!(" {}", near.reason) };
-    let known = "`tokendeck import --formats` says which are known and how each looks";
-    let reason = format!("is of no format known: it holds {}.{told} {known}", sniffed.summary());
+    let known = "`tokendeck import --formats` lists the known formats";
+    let reason = format!("has an unknown format: it contains {}.{told} {known}", sniffed.summary());
     Refusal { reason, ..near }
 }
 
@@ -159,7 +159,7 @@ fn asked(sheet: &Sheet, table: &str, what: &str, map: Vec<(&'static str, String)
         .map(|(ours, theirs)| format!("{ours} = {}", if theirs == COLUMN { COLUMN.to_owned() } else { format!("\"{theirs}\"") }))
         .collect();
     let lines = format!("[tables.{table}] columns = {{ {} }}", named.join(", "));
-    let told = format!("The names of its columns are not known, and {what}: {}. If they are, say which is which.", contents(sheet));
+    let told = format!("The column names are unknown, but {what}: {}. If they are, map each column.", contents(sheet));
     Refusal::new(told).say("as", table).saying(map.into_iter().map(|(ours, theirs)| ("map", format!("{ours}={theirs}")))).lines(lines)
 }
 
@@ -186,7 +186,7 @@ fn candles_by_rows(sheet: &Sheet) -> Option<Refusal> {
     map.extend(
         numbers.iter().filter(|&&at| plain(&sheet.names[at]).starts_with("vol")).take(1).map(|&at| ("volume", sheet.names[at].clone())),
     );
-    Some(asked(sheet, "candles", "four of them may be the prices of candles", map))
+    Some(asked(sheet, "candles", "four columns may be the prices of candles", map))
 }
 
 /// A hash, two addresses and a number.
@@ -196,7 +196,7 @@ fn transfers_by_cells(sheet: &Sheet) -> Option<Refusal> {
     let mut map = vec![("transaction_hash", sheet.names[hash].clone())];
     // Cells do not tell who sends.
     map.extend(["from_address", "to_address", "value"].map(|ours| (ours, COLUMN.to_owned())));
-    Some(asked(sheet, "transfers", "its rows may be transfers", map))
+    Some(asked(sheet, "transfers", "the rows may be transfers", map))
 }
 
 /// Refuses a price series: no option makes candles of it, as the prices in between are unknown.
@@ -205,7 +205,7 @@ fn one_price(sheet: &Sheet, names: &Names) -> Option<Refusal> {
     let (_, price) = (of(TIME, Kind::Time)?, of(PRICE, Kind::Number)?);
     let price = &sheet.names[price];
     Some(Refusal::new(format!(
-        "It has one price a time, `{price}`, and a candle has four (open, high, low, close): take the source's candles."
+        "It has one price per time, `{price}`, but a candle has four (open, high, low, close); get candles from the source."
     )))
 }
 
@@ -224,7 +224,7 @@ fn refusal(sheet: &Sheet, near: &NearTable, found: &[Option<usize>]) -> Refusal 
             // No option takes an item of a list.
             let (item, name) = (if *ours == "token0" { 1 } else { 2 }, &sheet.names[*at]);
             lines.push(format!("{ours} = {{ from = \"{name}\", split = \"{between}\", item = {item} }}"));
-            lacking.push(format!("its `{ours}` is item {item} of `{name}`, which dataset.toml takes apart and an import does not"));
+            lacking.push(format!("its `{ours}` is item {item} of `{name}`, which dataset.toml can split but an import cannot"));
             has_lists = true;
             continue;
         }
@@ -237,7 +237,8 @@ fn refusal(sheet: &Sheet, near: &NearTable, found: &[Option<usize>]) -> Refusal 
                 if yields::may_be_of_a_period(&sheet.names[*at]) {
                     let name = &sheet.names[*at];
                     lacking.push(format!(
-                        "`{name}` may be a rate a year or one of that time alone, and ours are a year's (no --unit mends one of a day)"
+                        "`{name}` may be an annual rate or the rate of that period only, and tokendeck needs annual rates (--unit \
+                         cannot convert a daily rate)"
                     ));
                 }
             }
@@ -264,18 +265,18 @@ fn refusal(sheet: &Sheet, near: &NearTable, found: &[Option<usize>]) -> Refusal 
         // Unquoted, so that a placeholder left in place is invalid TOML.
         sets.extend(same.map(|blank| format!("{ours} = {blank}")));
     }
-    let why = if lacking.is_empty() { "its figures are not certain by their names".to_owned() } else { lacking.join("; ") };
+    let why = if lacking.is_empty() { "its column names alone do not show what its values are".to_owned() } else { lacking.join("; ") };
     let is_balance = |(column, at): (&Column, &Option<usize>)| column.0 == "balance" && at.is_none();
     let labels = if near.columns.iter().zip(&fit).any(is_balance) {
-        " A list of addresses alone, as of an airdrop, is one of labels: --as labels --map address=COLUMN --label LABEL."
+        " A plain list of addresses, such as an airdrop, can be imported as labels: --as labels --map address=COLUMN --label LABEL."
     } else {
         ""
     };
-    let reason = format!("Nearest is the table `{table}`, but {why}");
+    let reason = format!("The closest table is `{table}`, but {why}");
     if !can_be {
         return Refusal::new(format!("{reason}.{labels}"));
     }
-    let refusal = Refusal::new(format!("{reason}; if its rows are of that table all the same, say so.{labels}"));
+    let refusal = Refusal::new(format!("{reason}. If its rows belong to that table, name its columns.{labels}"));
     let refusal = if has_lists { refusal } else { refusal.say("as", table).saying(say) };
     // Only an import generates ids and leaves yield columns empty; a dataset reads files unchanged.
     if ["posts", "yields"].contains(&table) {
@@ -287,17 +288,17 @@ fn refusal(sheet: &Sheet, near: &NearTable, found: &[Option<usize>]) -> Refusal 
 
 /// Why a schema column is missing; `named` is a column of its name with unsuitable cells.
 fn why_missing(sheet: &Sheet, ours: &str, kind: Kind, named: Option<usize>) -> String {
-    let Some(at) = named else { return format!("no column is its `{ours}`") };
+    let Some(at) = named else { return format!("no column is recognized as `{ours}`") };
     let cell: String = sheet.column(at).find(|cell| !cell.is_empty()).unwrap_or_default().chars().take(60).collect();
     let no = match kind {
-        Kind::Address | Kind::Addresses => "no address",
-        Kind::Hash => "no hash",
-        Kind::Number => "no number",
-        Kind::Time => "no time",
-        Kind::Chain => "no chain",
-        Kind::Text => "not the text",
+        Kind::Address | Kind::Addresses => "not an address",
+        Kind::Hash => "not a hash",
+        Kind::Number => "not a number",
+        Kind::Time => "not a time",
+        Kind::Chain => "not a chain",
+        Kind::Text => "not text",
     };
-    format!("`{cell}` in `{}` is {no} that `{ours}` must be", sheet.names[at])
+    format!("`{cell}` in `{}` is {no} and cannot be `{ours}`", sheet.names[at])
 }
 
 fn holds_kind(sheet: &Sheet, at: usize, wanted: Kind) -> bool {
@@ -328,14 +329,14 @@ fn contents(sheet: &Sheet) -> String {
             let what = match kind(sheet.column(at).take(200)) {
                 CellKind::Address => "addresses",
                 CellKind::Hash => "hashes",
-                CellKind::Hex => "bytes that are no addresses",
+                CellKind::Hex => "hexadecimal data other than addresses",
                 CellKind::Number => "numbers",
                 CellKind::Time => "times",
                 CellKind::Text => "texts",
                 CellKind::Empty => "nothing",
             };
             let cell: String = sheet.column(at).find(|cell| !cell.is_empty()).unwrap_or_default().chars().take(24).collect();
-            format!("`{}` {what} (`{cell}`)", sheet.names[at])
+            format!("`{}` has {what} (`{cell}`)", sheet.names[at])
         })
         .collect();
     shown.join(", ")
@@ -347,15 +348,15 @@ fn unnamed(sheet: &Sheet) -> Refusal {
     let address = (0..sheet.names.len()).find(|&at| addresses(sheet.column(at)) > 0.9);
     let number = (0..sheet.names.len()).find(|&at| kind(sheet.column(at).take(200)) == CellKind::Number);
     let (Some(address), Some(number), true) = (address, number, sheet.names.len() < 6) else {
-        return Refusal::new(format!("{told} Say what they are, as in --as TABLE --map OURS=1."))
+        return Refusal::new(format!("{told} Map them, as in --as TABLE --map OURS=1."))
             .say("as", TABLE)
             .say("map", format!("{OURS}=1"))
             .lines("[tables.TABLE] header = false, columns = { OURS = \"1\" }");
     };
     let (address, number) = (&sheet.names[address], &sheet.names[number]);
     Refusal::new(format!(
-        "{told} If they are balances, nearest is the table `holders`: say what the columns are, of which token, and the unit, as in --as holders --map \
-         holder_address={address} --map balance={number} --unit UNIT --token ADDRESS."
+        "{told} If they are balances, the closest table is `holders`; map the columns, and pass the unit and the token, as in --as \
+         holders --map holder_address={address} --map balance={number} --unit UNIT --token ADDRESS."
     ))
     .say("as", "holders")
     .say("map", format!("holder_address={address}"))

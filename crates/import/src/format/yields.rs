@@ -1,4 +1,4 @@
-//! Yields: infers whether figures are percentages, as the schema's, or fractions, from the file itself; else the user must say.
+//! Yields: infers whether figures are percentages, as the schema's, or fractions, from the file itself, or the user must say.
 
 use super::{
     super::{
@@ -53,7 +53,7 @@ fn example_cell(sheet: &Sheet, at: usize) -> &str {
 
 /// The note on pools without a category, which the loader counts as vaults.
 pub(super) fn category_assumed(take: &Take, sheet: &Sheet, schema: &'static TableSchema) -> Result<Option<String>, Refusal> {
-    let says = "assumed: its pools are of the category `vault`, as it names none; say another with --set category=lending";
+    let says = "assumed: its pools have the category `vault`, as the file names none; to change it, pass --set category=lending";
     Ok((!take.served(sheet, schema)?.contains(&"category")).then(|| says.to_owned()))
 }
 
@@ -72,8 +72,9 @@ pub(super) fn in_percent(file: &FileToImport<'_>, sheet: &Sheet, take: &mut Take
         Some(AmountUnit::Percent) => false,
         _ if let Some((_, at)) = columns.iter().find(|(_, at)| may_be_of_a_period(&sheet.names[*at])) => {
             return Err(Refusal::new(format!(
-                "is nearest to yields, but `{}` in `{}` may be a rate a year as of that time, or one for that time alone, and ours are a year's: say --unit \
-                 percent if it is percent a year, --unit fraction if it is a fraction of one a year; else take a file of yearly rates",
+                "looks like yields, but `{}` in `{}` may be an annual rate as of that time, or the rate of that period only, and \
+                 tokendeck needs annual rates; pass --unit percent if it is annual and in percent, or --unit fraction if it is annual \
+                 and a fraction of 1. Otherwise, use a file with annual rates",
                 example_cell(sheet, *at),
                 sheet.names[*at]
             ))
@@ -84,8 +85,8 @@ pub(super) fn in_percent(file: &FileToImport<'_>, sheet: &Sheet, take: &mut Take
         _ => {
             let (name, cell) = (&sheet.names[*first], example_cell(sheet, *first));
             return Err(Refusal::new(format!(
-                "is nearest to yields, but `{cell}` in `{name}` may be a percentage or a fraction of one: say --unit percent if 0.05 is 0.05 %, or \
-                 --unit fraction if it is 5 %"
+                "looks like yields, but `{cell}` in `{name}` may be a percentage or a fraction; pass --unit percent if 0.05 means \
+                 0.05%, or --unit fraction if it means 5%"
             ))
             .say("unit", UNIT));
         }
@@ -96,5 +97,5 @@ pub(super) fn in_percent(file: &FileToImport<'_>, sheet: &Sheet, take: &mut Take
     for (ours, _) in columns {
         take.rule(ours).scale = Some(100.0);
     }
-    Ok(plan.saying("its yields are fractions: multiplied by 100"))
+    Ok(plan.saying("its yields are fractions, so they are multiplied by 100"))
 }

@@ -16,7 +16,7 @@ pub(crate) struct TextLayout {
     pub first: usize,
     /// Texts of the lines before the header.
     pub preamble: Vec<String>,
-    /// The tickers whose prices stand side by side, each behind the names of its columns.
+    /// The tickers whose prices are side by side, each after the names of its columns.
     pub tickers: Vec<String>,
     /// Whether the row below the header names types.
     pub types: bool,

@@ -31,11 +31,11 @@ pub(crate) struct Json {
     pub names: Vec<String>,
     /// Whether its columns have names.
     pub named: bool,
-    /// Single values beside it, by path.
+    /// Single values next to it, by path.
     pub beside: Vec<(String, String)>,
     /// The names of the lists that the table joins, if it joins several of the same shape.
     pub lists: Vec<String>,
-    /// What was left out to read it.
+    /// Notes on what was omitted to read it.
     pub notes: Vec<String>,
     rows: Rows,
 }
@@ -253,7 +253,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// If rows are lists and their names stand beside them, as texts or as objects with a `name` (`to_json(orient="split")` of pandas,
+/// If rows are lists and their names are next to them, as texts or as objects with a `name` (`to_json(orient="split")` of pandas,
 /// ClickHouse's JSONCompact): the columns. A further list of as many values, pandas' `index`, is a column too unless it only counts the rows.
 fn columns_apart<'a>(all: &Pairs<'a>) -> Option<Vec<(String, Vec<&'a RawValue>)>> {
     let lists: Vec<(&str, Vec<&RawValue>)> =
@@ -363,7 +363,7 @@ fn flattened(value: &RawValue, prefix: &str, depth: usize, into: &mut Vec<(Strin
 impl Json {
     /// The largest table in the text; `None` if there is none.
     pub(crate) fn of(text: &[u8]) -> Result<Option<Self>, String> {
-        let whole: &RawValue = serde_json::from_slice(text).map_err(|error| format!("is not whole JSON: {error}; fetch it again"))?;
+        let whole: &RawValue = serde_json::from_slice(text).map_err(|error| format!("is not complete JSON: {error}; download it again"))?;
         let mut search = Search { best: None, beside: Vec::new() };
         search.walk(whole, &mut Vec::new());
         // A lone object of values is a file of one row.
@@ -400,7 +400,7 @@ impl Json {
         let mut json = Self::made(String::new(), Self::of_lines(&rows), Vec::new());
         json.notes = source::note_on_nan(nan).into_iter().collect();
         let note =
-            |first: &usize| format!("warning: {} of its {all} lines are no JSON, and are left out; the first is line {first}", bad.len());
+            |first: &usize| format!("warning: {} of its {all} lines are not JSON and are omitted; the first is line {first}", bad.len());
         json.notes.extend(bad.first().map(note));
         json
     }

@@ -45,7 +45,7 @@ pub(super) fn check(path: &Path) -> Result<(), String> {
 }
 
 fn too_long(name: &str) -> String {
-    format!("has a text of more than {} MiB in `{name}`, which no cell has: it is damaged", ITEM_MAX >> 20)
+    format!("has a text of more than {} MiB in `{name}`, longer than any cell: it is damaged", ITEM_MAX >> 20)
 }
 
 /// What all parts hold.
@@ -60,7 +60,7 @@ struct Counts {
 impl Counts {
     fn unpacked(&mut self, bytes: u64) -> Result<(), String> {
         self.bytes = self.bytes.saturating_add(bytes);
-        let reason = || format!("unpacks to more than {} MiB, and a workbook is read whole: save its sheets as CSV", UNPACKED_MAX >> 20);
+        let reason = || format!("unpacks to more than {} MiB, the maximum for a workbook; save its sheets as CSV", UNPACKED_MAX >> 20);
         if self.bytes > UNPACKED_MAX { Err(reason()) } else { Ok(()) }
     }
 
@@ -95,7 +95,7 @@ impl Counts {
 }
 
 fn too_many_texts(count: u64) -> String {
-    format!("has {count} texts, or says so, and at most {SHARED_MAX} are read: save its sheets as CSV")
+    format!("has or declares {count} texts, but at most {SHARED_MAX} are supported; save its sheets as CSV")
 }
 
 /// The largest number that `uniqueCount` is said to be.
@@ -179,7 +179,7 @@ fn tags(reader: &mut impl BufRead, name: &str, counts: &mut Counts) -> Result<()
     let odd = scan.odd || scan.in_tag || !scan.starts.is_empty();
     // Shared texts are where a declared number is, and must be read as the reader reads them.
     let strict = name.eq_ignore_ascii_case("sharedStrings.xml");
-    if odd && (bytes > ODD_MAX || strict) { Err(format!("is a damaged workbook: `{name}` is no whole XML")) } else { Ok(()) }
+    if odd && (bytes > ODD_MAX || strict) { Err(format!("is a damaged workbook: `{name}` is not complete XML")) } else { Ok(()) }
 }
 
 struct Scan<'a> {
@@ -295,7 +295,7 @@ fn is_encoded_otherwise(declaration: &[u8]) -> bool {
     text.contains("encoding") && !["utf-8", "utf8", "ascii", "iso-8859-1", "windows-1252"].iter().any(|known| text.contains(known))
 }
 
-/// A stream that gives out only so many bytes for one item, and in all so many as the cells found in it may take.
+/// A stream with a maximum number of bytes per item, and in total for the cells found in it.
 pub(super) struct Limited<R> {
     inner: R,
     item: usize,
@@ -331,7 +331,7 @@ impl<R: BufRead> BufRead for Limited<R> {
         let most = self.item.min(usize::try_from(self.all).unwrap_or(usize::MAX));
         let bytes = self.inner.fill_buf()?;
         if most == 0 && !bytes.is_empty() {
-            return Err(io::Error::other("it holds far more than its cells would take"));
+            return Err(io::Error::other("it contains far more data than its cells would need"));
         }
         Ok(bytes.get(..most).unwrap_or(bytes))
     }
@@ -359,10 +359,10 @@ mod tests {
             (shared(&format!("<si>{}</si>", format!("<r><t>{}</t></r>", &long[..ITEM_MAX / 3]).repeat(4))), "a text of more than"),
             (shared(&format!("<si><c>{}", format!("</c><t>{}</t><c>", &long[..ITEM_MAX / 3]).repeat(4))), "a text of more than"),
             ("<x:sst x='9' uniqueCount = '4000000000'/>".to_owned(), "4000000000 texts"),
-            (shared("<si>"), "no whole XML"),
-            ("<sst></si>".to_owned(), "no whole XML"),
-            ("\u{feff}x<sst/>".to_owned(), "no whole XML"),
-            ("<!DOCTYPE x [<!ENTITY y 'z'>]><sst/>".to_owned(), "no whole XML"),
+            (shared("<si>"), "not complete XML"),
+            ("<sst></si>".to_owned(), "not complete XML"),
+            ("\u{feff}x<sst/>".to_owned(), "not complete XML"),
+            ("<!DOCTYPE x [<!ENTITY y 'z'>]><sst/>".to_owned(), "not complete XML"),
             ("<a>".repeat(DEPTH_MAX + 1), "damaged"),
         ] {
             let outcome = tags(&mut text.as_bytes(), "sharedStrings.xml", &mut Counts::default());

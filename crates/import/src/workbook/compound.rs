@@ -17,7 +17,7 @@ const HEADER: usize = 512;
 pub(super) fn check(path: &Path) -> Result<(), String> {
     let size = std::fs::metadata(path).map_or(0, |meta| meta.len());
     if size > FILE_MAX {
-        return Err(format!("is an old workbook of more than {} MiB: save its sheets as CSV", FILE_MAX >> 20));
+        return Err(format!("is an old workbook of more than {} MiB; save its sheets as CSV", FILE_MAX >> 20));
     }
     let bytes = std::fs::read(path).map_err(|error| format!("cannot be read: {error}"))?;
     let Some(stream) = stream(&bytes).ok_or("is a damaged workbook")? else { return Ok(()) };
@@ -157,7 +157,7 @@ fn fields(stream: &[u8]) -> Result<(), String> {
         }
         all += field.map_or(0, |[top, left, bottom, right]| (bottom - top + 1) * (right.saturating_sub(left) + 1));
         if all > FIELDS_MAX {
-            return Err(format!("has more than {FIELDS_MAX} cells, counting empty ones between others: save its sheets as CSV"));
+            return Err(format!("has more than {FIELDS_MAX} cells, including empty ones between others; save its sheets as CSV"));
         }
     }
     Ok(())

@@ -38,9 +38,9 @@ impl SheetGrid {
             return Ok(());
         }
         if column >= COLUMNS_MAX || row >= ROWS_MAX {
-            let limit = format!("at most {COLUMNS_MAX} columns and {ROWS_MAX} rows are read");
             return Err(format!(
-                "has a filled cell in row {}, column {}, and {limit}: delete it, or save the table as CSV",
+                "has a filled cell in row {}, column {}, but at most {COLUMNS_MAX} columns and {ROWS_MAX} rows are supported; delete it, \
+                 or save the table as CSV",
                 row + 1,
                 column + 1
             ));
@@ -52,7 +52,7 @@ impl SheetGrid {
         let known = self.rows.get(row).map_or(0, Vec::len);
         let empty = (row + 1).saturating_sub(self.rows.len()) + column.saturating_sub(known);
         if !room.fits(empty) {
-            return Err("has cells so far apart that most of it is empty: save the table in it as CSV".to_owned());
+            return Err("has cells so far apart that it is mostly empty; save its table as CSV".to_owned());
         }
         room.empty += empty;
         if row >= self.rows.len() {
@@ -92,7 +92,7 @@ impl SheetGrid {
 }
 
 pub(super) fn too_many_cells() -> String {
-    format!("has more than {CELLS_MAX} cells, and a workbook is read whole: save its sheets as CSV")
+    format!("has more than {CELLS_MAX} cells, the maximum for a workbook; save its sheets as CSV")
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ pub(super) fn read(path: &Path, found: &mut Found) -> Result<(), String> {
     let mut start = [0; 1];
     packed.read_exact(&mut start).map_err(unreadable)?;
     if start != *b"<" && start != [0xef] {
-        return Err("is a workbook under a password, or damaged: save it without a password".to_owned());
+        return Err("is a password-protected or damaged workbook; save it without a password".to_owned());
     }
     let mut reader = Reader::from_reader(Limited::new(BufReader::new(start.as_slice().chain(packed))));
     reader.config_mut().expand_empty_elements = true;

@@ -1,5 +1,5 @@
-//! Answers of providers that somebody saved, as formats: the provider's own description says how they are known and what their columns are.
-//! How a provider is asked is the affair of `live`.
+//! Saved responses of providers, as formats: the provider's description says how to recognize them and what their columns are.
+//! `live` sends the requests.
 
 use std::{collections::HashMap, path::Path};
 
@@ -11,7 +11,7 @@ use source::{
 };
 
 impl Formats {
-    /// Adds the saved answers of providers: those of a person's own after their formats, the others before the formats that guess.
+    /// Adds the saved responses of providers: user-defined ones after the user's formats, built-in ones before the formats that guess.
     pub(super) fn add_answers(&mut self, providers: &Providers) -> Result<(), String> {
         for provider in providers.values() {
             for request in &provider.requests {
