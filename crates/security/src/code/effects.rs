@@ -136,6 +136,8 @@ pub(super) struct BalanceSheet {
     own: Vec<(Address, (Address, U256))>,
     /// Whether some balance comes from a mock contract's answer.
     from_mock: bool,
+    /// Whether the contract did not answer for some account.
+    silent: bool,
 }
 
 impl BalanceSheet {
@@ -154,11 +156,12 @@ impl BalanceSheet {
             Address::ZERO,
         ];
         // If transfers succeed only with generous mock answers, balances come from another contract.
-        let (mut of, mut from_mock) = (Vec::new(), machine.world().answer == MockAnswer::HugeBalance);
+        let (mut of, mut from_mock, mut silent) = (Vec::new(), machine.world().answer == MockAnswer::HugeBalance, false);
         let others = scene.obeyed.iter().copied().filter(|who| !people.contains(who));
         for who in people.into_iter().chain(others) {
             let outcome = machine.simulate(scene.people.newcomer, scene.token, abi::call(abi::BALANCE_OF, &[abi::word_of(who)]));
             from_mock |= answered_by_mock(machine, scene.token, who, &outcome);
+            silent |= outcome.word().is_none();
             of.push((who, outcome.word().unwrap_or_default()));
             own.extend(outcome.reads.iter().map(|slot| (who, *slot)));
             reads.extend(outcome.reads);
@@ -170,7 +173,7 @@ impl BalanceSheet {
             slots.extend(reads);
         }
         let coins = [scene.owner, scene.people.stranger].map(|who| (who, machine.world().coins(who)));
-        Self { supply: supply.word(), of, coins, own, from_mock }
+        Self { supply: supply.word(), of, coins, own, from_mock, silent }
     }
 
     /// A slot in which this account's balance is kept, and no other's.
@@ -478,8 +481,8 @@ impl Movement<'_> {
             if has < had { ratio(had - has, had) } else { 0.0 }
         });
         let spares = holder >= SCALED && other >= SCALED && pair < LOSS_MIN && !self.lost(people.holder);
-        // Where nobody has anything left, it does not matter what the pool has.
-        let wipes = [people.holder, people.other].into_iter().all(|who| {
+        // If no holder has anything left, the pool's balance does not matter. A contract that no longer answers has taken nothing.
+        let wipes = !self.after.silent && [people.holder, people.other].into_iter().all(|who| {
             let (had, has) = self.balance(who);
             !had.is_zero() && has.is_zero() && !self.lost(who)
         });
