@@ -79,3 +79,12 @@ fn traps_that_nobody_here_wrote_are_told_and_honest_tokens_are_not_accused() {
     }
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), tokens.len(), wrong.join("\n"));
 }
+
+/// Both leave `balanceOf` without an amount for every holder: one no longer answers, so nothing is known to be taken; the other answers zero.
+#[test]
+fn a_contract_that_no_longer_answers_has_taken_nothing() {
+    let tokens: Vec<Unseen> = serde_json::from_str(include_str!("silent.json")).expect("a list");
+    let drains = |token: &Unseen| looked_at(token).anomalies.iter().any(|anomaly| anomaly.code == AnomalyCode::OwnerDrain);
+    let found: Vec<(&str, bool)> = tokens.iter().map(|token| (&*token.id, drains(token))).collect();
+    assert_eq!(found, [("retire", false), ("rescale", true)]);
+}
