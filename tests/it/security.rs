@@ -86,11 +86,7 @@ fn an_honest_market_is_found_honest() {
         let found: Vec<_> =
             [Part::Transactions, Part::Holders].iter().flat_map(|part| &answer.anomaly_detection.part(*part).anomalies).collect();
         assert!(found.is_empty(), "{found:?}");
-        assert_eq!(
-            (answer.security_score, answer.recommendation.split(':').next()),
-            (59, Some("NOT ENOUGH DATA")),
-            "the code is unknown"
-        );
+        assert_eq!((answer.security_score, answer.recommendation.split(':').next()), (59, Some("NOT ENOUGH DATA")), "the code is unknown");
         assert!(answer.recommendation.contains("no contract code"), "{}", answer.recommendation);
     }
 }

@@ -82,8 +82,16 @@ fn a_sale_that_the_owner_may_have_stopped_is_not_checked() {
         ("buy_block", Creation, "which the owner can set with `"),
         ("tax_raisable", Creation, "which the owner can set with `setFee(99)`"),
         ("gate", Creation, "which the owner can set with `"),
-        ("launch_switch", Runtime, "selling works in a fresh deployment once trading opens, but it depends on slot 11, whose on-chain value is unknown"),
-        ("launch_switch", Creation, "selling works in a fresh deployment once trading opens, but it depends on slot 11, whose on-chain value is unknown"),
+        (
+            "launch_switch",
+            Runtime,
+            "selling works in a fresh deployment once trading opens, but it depends on slot 11, whose on-chain value is unknown",
+        ),
+        (
+            "launch_switch",
+            Creation,
+            "selling works in a fresh deployment once trading opens, but it depends on slot 11, whose on-chain value is unknown",
+        ),
         // The trap and its honest twin share their code.
         ("tax", Runtime, constructor),
         ("tax_none", Runtime, constructor),

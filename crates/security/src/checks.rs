@@ -115,9 +115,7 @@ fn untried(report: &CodeReport, code: AnomalyCode) -> Option<String> {
     let Some(TrialsDone { bought, sold, finished }) = report.trials else { return Some("no trade was simulated".to_owned()) };
     match code {
         _ if !finished => Some("some simulated trades hit the step limit".to_owned()),
-        AnomalyCode::ClosesLater | AnomalyCode::Cooldown | AnomalyCode::Limit if !sold => {
-            Some("the usual sell failed".to_owned())
-        }
+        AnomalyCode::ClosesLater | AnomalyCode::Cooldown | AnomalyCode::Limit if !sold => Some("the usual sell failed".to_owned()),
         AnomalyCode::BuyTax if !bought => Some("no buy succeeded".to_owned()),
         _ => match &report.sale {
             SaleState::Depends(why) => Some(why.clone()),

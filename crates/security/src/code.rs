@@ -244,10 +244,10 @@ pub fn inspect(input: &CodeInput<'_>, budget: &Budget, cancelled: &dyn Fn() -> b
     }
     let mut shape = functions::shape(input.runtime);
     if shape.failed {
-        report.unfinished.push("the functions could not be separated".into());
+        report.unfinished.push("the code could not be split into functions".into());
     }
     if shape.too_many {
-        report.unfinished.push(format!("only {} functions were looked at", functions::FUNCTIONS_MAX));
+        report.unfinished.push(format!("only {} functions were tested", functions::FUNCTIONS_MAX));
     }
     let unknown = proxy(&mut shape, input, &mut report);
     report.selectors = shape.functions.iter().map(|function| function.selector).collect();
@@ -257,7 +257,7 @@ pub fn inspect(input: &CodeInput<'_>, budget: &Budget, cancelled: &dyn Fn() -> b
     // The bytecode is the attacker's: if it triggers a panic in the interpreter, only this contract's result is lost, not the process. The
     // machine is dropped with all its state, so nothing inconsistent survives.
     let Some(part) = caught(|| execute(input, &shape, budget, cancelled)) else {
-        report.unfinished.push("executing it broke off".into());
+        report.unfinished.push("the execution stopped with an internal error".into());
         return report;
     };
     CodeReport {
@@ -270,7 +270,7 @@ pub fn inspect(input: &CodeInput<'_>, budget: &Budget, cancelled: &dyn Fn() -> b
 
 fn unverified(input: &CodeInput<'_>, report: &mut CodeReport) {
     if !input.has_source {
-        report.anomalies.push(Anomaly::new(AnomalyCode::Unverified, 1.0, "its source is not in the dataset"));
+        report.anomalies.push(Anomaly::new(AnomalyCode::Unverified, 1.0, "its source code is not in the dataset"));
     }
 }
 
@@ -293,32 +293,47 @@ fn proxy(shape: &mut CodeShape, input: &CodeInput<'_>, report: &mut CodeReport) 
         return false;
     }
     let (strength, text, held_by) = if input.runtime.starts_with(&functions::DELEGATION) {
-        let text = "it is an account that runs a contract's code (EIP-7702): its owner can name another contract at any time";
+        let text = "it is an account that runs a contract's code (EIP-7702): its owner can switch to another contract at any time";
         (1.0, text.to_owned(), PowerHolder::Account)
     } else if shape.clone {
-        (0.4, "it is a minimal proxy: another contract, fixed in its code, decides all it does".to_owned(), holder(input))
+        (0.4, "it is a minimal proxy: all behavior comes from another contract, fixed in its code".to_owned(), holder(input))
     } else if exchanged {
-        let text = "it is a proxy: the contract that decides all it does can be exchanged";
         match &input.upgraded_by {
             Some(UpgradedBy::Nobody) => {
-                (0.0, "it is a proxy, and nobody can exchange the contract behind it any more".to_owned(), PowerHolder::Nobody)
+                (0.0, "it is a proxy, but the contract behind it can no longer be replaced".to_owned(), PowerHolder::Nobody)
             }
-            Some(UpgradedBy::Person(who)) => (1.0, format!("{text} by one account, {who}"), PowerHolder::Account),
+            Some(UpgradedBy::Person(who)) => {
+                (1.0, format!("it is an upgradeable proxy: one account, {who}, can replace its contract at any time"), PowerHolder::Account)
+            }
             Some(UpgradedBy::Announced(who, wait)) if *wait >= NOTICE_MIN => {
-                let text = format!("{text} by one account, {who}, {} after it announces that on the chain", waiting(*wait));
+                let wait = waiting(*wait);
+                let text =
+                    format!("it is an upgradeable proxy: one account, {who}, can replace its contract {wait} after announcing it on-chain");
                 (0.4, text, PowerHolder::Account)
             }
             Some(UpgradedBy::Announced(who, wait)) => {
-                (1.0, format!("{text} by one account, {who}, only {} after it announces that", waiting(*wait)), PowerHolder::Account)
+                let wait = waiting(*wait);
+                let text =
+                    format!("it is an upgradeable proxy: one account, {who}, can replace its contract only {wait} after announcing it");
+                (1.0, text, PowerHolder::Account)
             }
             Some(UpgradedBy::Contract(who, delay)) => {
-                let delay = delay.map_or_else(String::new, |delay| format!(", a timelock of {}", waiting(delay)));
-                (0.4, format!("{text} by a contract, {who}{delay}"), PowerHolder::Contract)
+                let text = match delay {
+                    Some(delay) => {
+                        let delay = waiting(*delay);
+                        format!("it is an upgradeable proxy: a contract, {who}, can replace its contract after a timelock of {delay}")
+                    }
+                    None => format!("it is an upgradeable proxy: a contract, {who}, can replace its contract"),
+                };
+                (0.4, text, PowerHolder::Contract)
             }
-            None => (if input.owner_is_contract { 0.4 } else { 1.0 }, text.to_owned(), holder(input)),
+            None => {
+                let text = "it is an upgradeable proxy: the contract that defines its behavior can be replaced";
+                (if input.owner_is_contract { 0.4 } else { 1.0 }, text.to_owned(), holder(input))
+            }
         }
     } else {
-        (0.4, "other contracts, whose addresses are in it, decide its behaviour".to_owned(), holder(input))
+        (0.4, "its behavior depends on other contracts whose addresses are in its code".to_owned(), holder(input))
     };
     report.anomalies.push(Anomaly::new(AnomalyCode::Proxy, strength, text).held_by(held_by));
     for implementation in implementations {
@@ -326,7 +341,7 @@ fn proxy(shape: &mut CodeShape, input: &CodeInput<'_>, report: &mut CodeReport) 
     }
     let unknown = !shape.token();
     if unknown {
-        report.unfinished.push("the code of the proxy's implementation is not in `contracts`, so nothing was executed".into());
+        report.unfinished.push("the proxy's implementation is not in `contracts`, so nothing was executed".into());
     }
     unknown
 }
@@ -352,10 +367,10 @@ fn finish(machine: &Machine<'_>, report: &mut CodeReport) {
     report.work = machine.work;
     report.conclusive &= machine.stopped.is_none();
     if let Some(why) = machine.stopped {
-        report.unfinished.push(format!("not every function was tried: {why}"));
+        report.unfinished.push(format!("not every function was tested: {why}"));
     }
     if machine.cut > 0 {
-        report.unfinished.push(format!("{} calls were cut off for their length", machine.cut));
+        report.unfinished.push(format!("{} hit the step limit", model::format::many(machine.cut, "call", "calls")));
     }
 }
 
@@ -365,15 +380,15 @@ fn trade(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &CodeShape, re
     report.deployed_by = Some(deployment.deployed_by);
     report.deploys = deployment.deploys;
     if !shape.token() {
-        report.unfinished.push("it is not a token: it has no transfer or no balanceOf".into());
+        report.unfinished.push("not a token: transfer or balanceOf is missing".into());
         return;
     }
     let lacks = snapshot::lacks(machine, &deployment, input);
     if let Some(what) = &lacks {
-        report.unfinished.push(format!("the storage of the dataset is incomplete: {what}"));
+        report.unfinished.push(format!("the dataset's storage is incomplete: {what}"));
     }
     let Some(mut funding) = funding::fund(machine, &deployment) else {
-        report.unfinished.push("no balance could be dealt, so nothing was traded".into());
+        report.unfinished.push("no test balance could be created, so no trade was simulated".into());
         return;
     };
     let named = named(machine, &deployment, &funding);
@@ -398,7 +413,7 @@ fn trade(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &CodeShape, re
     report.traded = trial.score() >= trial::ONE_LEG;
     report.conclusive = report.traded;
     if !report.conclusive {
-        report.unfinished.push("no trade and no transfer went through".into());
+        report.unfinished.push("no trade or transfer succeeded".into());
     }
     try_powers(machine, input, shape, &deployment, &scene, &traded, report);
     if let Some(why) = worse_at(machine, &scene, &trial, &named).filter(|_| report.sale == SaleState::Stands) {
@@ -434,7 +449,7 @@ fn worse_at(machine: &mut Machine<'_>, scene: &Scene, usual: &trial::Trial, name
         usual.sell.ok && (!sell.ok || usual.sell.share - sell.share >= WORSE)
     })?;
     Some(format!(
-        "a transfer to {worse:#x}, which the code names, fails or is taxed: if that is its pool, a sale does; add `storage` of the token"
+        "a transfer to {worse:#x}, an address in the code, fails or is taxed; if that is the pool, selling does too; add the token's `storage`"
     ))
 }
 
@@ -447,9 +462,9 @@ fn trade_besides(machine: &mut Machine<'_>, scene: &Scene, traded: &findings::Tr
     machine.set_exchange(vec![people.pair, people.router, people.factory, people.coin]);
     let trials = trials::run(&mut Trader::new(machine, scene));
     let (at, strength) = match traded.deployed_by {
-        DeployedBy::Code => ("with its storage at zero", findings::ZERO_STORAGE),
-        DeployedBy::Constructor => ("as its constructor leaves it", 1.0),
-        DeployedBy::Snapshot | DeployedBy::Chain => ("in the storage of the dataset", 1.0),
+        DeployedBy::Code => ("with empty storage", findings::ZERO_STORAGE),
+        DeployedBy::Constructor => ("after its constructor", 1.0),
+        DeployedBy::Snapshot | DeployedBy::Chain => ("with the dataset's storage", 1.0),
     };
     let mut found = verdict::beside(&trials, at);
     // A person approves without a limit and sends with a person's gas: that it fails for, although the token moves otherwise.

@@ -127,10 +127,7 @@ fn concentration(metrics: &HolderMetrics, spread: &Spread, log: &mut CheckLog) -
     } else if spread.partial == Some(Partial::Supply) {
         log.note(NeededInput::AllHolders, &[AnomalyCode::GiniExtreme]);
     } else if !many {
-        log.unsure(
-            AnomalyCode::GiniExtreme,
-            format!("holders: {} individual holders; at least {GINI_COUNT_MIN} needed", spread.count()),
-        );
+        log.unsure(AnomalyCode::GiniExtreme, format!("holders: {} individual holders; at least {GINI_COUNT_MIN} needed", spread.count()));
     } else if spread.partial == Some(Partial::Unknown) {
         log.note(NeededInput::WholeList, &[AnomalyCode::GiniExtreme]);
     } else {
@@ -192,8 +189,7 @@ fn sybil(facts: &Facts<'_>, spread: &Spread, log: &mut CheckLog) -> Option<Anoma
         top.len(),
         percent(share)
     );
-    let (what, shown) =
-        if alike.is_empty() { ("the largest holders, none of them linked", top) } else { ("linked holders", &*alike) };
+    let (what, shown) = if alike.is_empty() { ("the largest holders, none of them linked", top) } else { ("linked holders", &*alike) };
     let rows = rows(shown.iter().take(super::EVIDENCE_ROWS_MAX));
     let strength = (share >= SYBIL_MIN).then(|| share / SYBIL_FULL);
     // Many linked wallets are a bad sign, even if they hold little.

@@ -204,7 +204,7 @@ fn live_report(facts: &Facts<'_>, exchanges: &Exchanges, cancelled: &dyn Fn() ->
         }
         Err(missing) => {
             let key = FetchKey::State { token: facts.address, missing: Arc::new(missing) };
-            let detail = format!("The state of `{}` on its chain is not here: it is fetched from the node of the dataset.", facts.address);
+            let detail = format!("The on-chain state of `{}` is not loaded yet; it is fetched from the dataset's node.", facts.address);
             Err(Problem::missing_rows(vec![key], detail))
         }
     }
@@ -286,7 +286,7 @@ fn execute(facts: &Facts<'_>, runtime: &[u8], exchanges: &Exchanges, cancelled: 
     let contracts = code::contracts(facts.address, runtime, &implementations);
     let mut report = CodeReport { owner: facts.owner, contracts, ..report };
     if let Err(why) = storage {
-        report.unfinished.push(format!("`storage` in `contracts` was left out: {why}"));
+        report.unfinished.push(format!("`storage` in `contracts` was ignored: {why}"));
     }
     report
 }

@@ -189,7 +189,10 @@ fn similar(facts: &Facts<'_>, scam: &Near, floor: f64, own: &CodeTraits, traits_
     let alike = percent(scam.similarity);
     let sentence = match lacks {
         Some(fault) => {
-            format!("its code is {alike} similar to the scam {name} but lacks its fault ({}), so this is not counted (scams)", fault.title())
+            format!(
+                "its code is {alike} similar to the scam {name} but lacks its fault ({}), so this is not counted (scams)",
+                fault.title()
+            )
         }
         None => format!("its code is {alike} similar to the scam {name} (scams)"),
     };

@@ -383,8 +383,12 @@ fn sentence(code: AnomalyCode, effect: &FunctionEffect) -> String {
         AnomalyCode::PublicDrain | AnomalyCode::OwnerDrain => format!("{call} takes tokens that are not the caller's: {change}"),
         AnomalyCode::HiddenMint => format!("{call} mints without a Transfer from the zero address: {change}"),
         AnomalyCode::TaxRaisable => format!("{call} raises the tax: {change}"),
-        AnomalyCode::Blacklist if effect.power == Power::StopSells => format!("{call} blocks all sells, although it does not look like a switch"),
-        AnomalyCode::Blacklist if effect.size < 1.0 => format!("{call} blocks one holder's transfers, while others can send and a router can sell"),
+        AnomalyCode::Blacklist if effect.power == Power::StopSells => {
+            format!("{call} blocks all sells, although it does not look like a switch")
+        }
+        AnomalyCode::Blacklist if effect.size < 1.0 => {
+            format!("{call} blocks one holder's transfers, while others can send and a router can sell")
+        }
         AnomalyCode::Blacklist => format!("{call} blocks one holder's sells, while others can sell"),
         AnomalyCode::PersonalTax => format!("{call} raises the tax of one holder only: {change}"),
         AnomalyCode::Whitelist => format!("{call} exempts one holder from the tax: {change}"),

@@ -348,13 +348,13 @@ impl<'a> Machine<'a> {
     fn run(&mut self, sender: Sender, kind: TxKind, data: Vec<u8>, keep: bool) -> EvmOutcome {
         if self.stopped.is_none() {
             self.stopped = if (self.cancelled)() {
-                Some("it was cancelled")
+                Some("the analysis was canceled")
             } else if self.calls >= self.budget.calls {
-                Some("the budget of calls was used up")
+                Some("the call limit was reached")
             } else if self.work >= self.missing_since.map_or(self.budget.work, |work| work + self.budget.work / MISSING_PART) {
-                Some("the budget of executed steps was used up")
+                Some("the overall step limit was reached")
             } else if self.cut >= CUT_MAX && self.world().is_of_chain() {
-                Some("too many calls were cut off for their length")
+                Some("too many calls hit the step limit")
             } else {
                 None
             };

@@ -193,7 +193,7 @@ impl<'a, 'm> Trader<'a, 'm> {
         };
         let deal = Deal { ok: true, tax, of_quote, ..Deal::default() };
         if got.is_zero() || of_quote.is_some_and(|share| share < SALE_MIN) {
-            return Deal { ok: false, reason: Some("the sale brings next to nothing".to_owned()), ..deal };
+            return Deal { ok: false, reason: Some("the sell returns almost nothing".to_owned()), ..deal };
         }
         deal
     }

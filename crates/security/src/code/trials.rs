@@ -90,14 +90,14 @@ impl SaleTrial {
             Self::Third => "sell a third time",
             Self::All => "sell all at once",
             Self::Tenth => "sell a tenth",
-            Self::Received => "sell what was sent",
+            Self::Received => "sell received tokens",
             Self::Straight => "sell without a router",
-            Self::OtherRouter => "sell by another router",
-            Self::Again => "buy again, and sell half",
+            Self::OtherRouter => "sell through another router",
+            Self::Again => "buy again, then sell half",
             Self::AfterOthers => "sell after 25 other buyers",
-            Self::LargeHolder => "sell as a holder of 1 %",
-            Self::WithCoins => "sell with coins sent to it",
-            Self::WithTokens => "sell with tokens sent to it",
+            Self::LargeHolder => "sell as a holder of 1%",
+            Self::WithCoins => "sell after coins are sent",
+            Self::WithTokens => "sell after tokens are sent",
             Self::Hour => "sell half an hour later",
             Self::SixHours => "sell half 6 hours later",
             Self::TwelveHours => "sell half 12 hours later",
@@ -270,7 +270,7 @@ impl Run<'_, '_, '_> {
                     self.trials.buy = Some(refused);
                     return false;
                 }
-                self.trials.buy_reason = Some(refused.reason.unwrap_or_else(|| "it fails".to_owned()));
+                self.trials.buy_reason = Some(refused.reason.unwrap_or_else(|| "no reason given".to_owned()));
             }
         }
         true
@@ -443,7 +443,7 @@ impl Run<'_, '_, '_> {
                 return;
             }
             self.trials.large_brings = Some(sold.worth()).filter(|worth| sold.ok && *worth < verdict::KEPT * usual);
-            let brings = format!("it brings {:.0} % of what the pool quotes", sold.worth() * 100.0);
+            let brings = format!("it returns {:.0}% of the pool's quote", sold.worth() * 100.0);
             self.trials.too_large = sold.reason.or(Some(brings));
         }
     }

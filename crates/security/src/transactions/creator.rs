@@ -72,11 +72,8 @@ fn serial(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let creator = input.log.require(facts.creator, NeededInput::Creator, code)?;
     let contracts = facts.dataset.contracts_by(&creator);
     let s = if contracts.len() == 1 { "" } else { "s" };
-    let known = format!(
-        "its creator {} deployed {} contract{s} in the dataset, none a known scam (contracts)",
-        creator.short(),
-        contracts.len()
-    );
+    let known =
+        format!("its creator {} deployed {} contract{s} in the dataset, none a known scam (contracts)", creator.short(), contracts.len());
     input.log.saw(code, known);
     let scams: Vec<_> = contracts
         .iter()

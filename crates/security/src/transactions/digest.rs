@@ -75,10 +75,8 @@ impl TransferDigest {
                 let members: Vec<Address> = found.members.iter().filter_map(|member| flow.traders.get(*member as usize).copied()).collect();
                 let mut ring = WashRing { members: members.len(), rows: Vec::new(), found };
                 if members.len() > MEMBERS_MAX {
-                    sums.unfinished.push(format!(
-                        "the circular transfers among {} wallets are too many to query and are not shown",
-                        members.len()
-                    ));
+                    sums.unfinished
+                        .push(format!("the circular transfers among {} wallets are too many to query and are not shown", members.len()));
                 } else if let TransferAnswer::Among(rows) = &*answer(TransferPart::Among(members.into()))? {
                     ring.rows.clone_from(rows);
                 }

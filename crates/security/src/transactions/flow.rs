@@ -41,8 +41,7 @@ fn pulled(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     if let Some((share, i, pull)) = worst.filter(|(share, ..)| *share >= PULLED_MIN) {
         let pool = input.facts.pools[i];
         let row = pool_row(pool, pull.at, Some(share));
-        let sentence =
-            format!("{} of pool {}'s liquidity was removed within a day of {}", percent(share), pool.short(), pull.at.time);
+        let sentence = format!("{} of pool {}'s liquidity was removed within a day of {}", percent(share), pool.short(), pull.at.time);
         return Some(Anomaly::new(code, share, sentence).figure("share", share).rows("liquidity burned within a day", vec![row]));
     }
     if events {

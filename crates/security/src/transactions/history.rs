@@ -68,10 +68,7 @@ fn mismatch(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     }
     // What was moved since the day that is asked about is in the balances and not in the transfers.
     if input.facts.dataset.is_of_today("holders") {
-        input.log.unsure(
-            code,
-            "holders: balances are current but transfers end earlier; query without `as_of` to compare them",
-        );
+        input.log.unsure(code, "holders: balances are current but transfers end earlier; query without `as_of` to compare them");
         return None;
     }
     // Addresses with a zero balance matter too: the transfers may leave them a balance.

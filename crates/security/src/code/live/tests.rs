@@ -183,7 +183,7 @@ fn a_pool_whose_logged_id_is_not_the_hash_of_its_key_is_none() {
         event.data[31] ^= 1;
     }
     let report = inspected(token, Arc::new(state)).expect("a whole state");
-    assert!(matches!(&report.sale, SaleState::Depends(why) if why.starts_with("no pool of it")), "{:?}", report.sale);
+    assert!(matches!(&report.sale, SaleState::Depends(why) if why.starts_with("no pool of the token")), "{:?}", report.sale);
 }
 
 #[test]
