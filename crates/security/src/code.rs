@@ -1,4 +1,4 @@
-//! Dynamic analysis of contract bytecode: an in-memory EVM executes it within a budget, with an owner, holders and a stranger as callers,
+//! Dynamic analysis of contract bytecode: an in-memory EVM executes it within a budget, with an owner, holders and an outsider as callers,
 //! and compares the state before and after each call. Function names play no part, so renaming hides nothing. No clock and no randomness:
 //! the same code gives the same findings. IMPERSONATES, SIMILAR_TO_SCAM and KNOWN_SCAM are not detected here.
 
@@ -62,21 +62,21 @@ pub type Slot = ([u8; 32], [u8; 32]);
 pub struct ImplementationContract {
     pub address: Address,
     pub code: Vec<u8>,
-    /// Its own storage, where the dataset has it.
+    /// Its own storage, if the dataset has it.
     pub storage: Vec<Slot>,
 }
 
-/// Where and when a contract without the state of a chain is executed, as far as the data say.
+/// Where and when a contract is executed without on-chain state, as far as known from the data.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CodePlace<'a> {
     pub token: Option<Address>,
-    /// Of the data: accounts and hashes are derived from it.
+    /// Digest of the data, from which accounts and hashes are derived.
     pub digest: [u8; 32],
     /// Time of the newest row about the token.
     pub as_of: Option<Time>,
-    /// Where its chain trades.
+    /// The main exchange of its chain.
     pub venue: Option<Venue<'a>>,
-    /// Where its pools would stand at the exchanges of its chain.
+    /// The addresses that its pools would have on the exchanges of its chain.
     pub pools: &'a [Address],
 }
 
@@ -108,29 +108,29 @@ pub struct CodeInput<'a> {
     pub constructor_types: Option<&'a [String]>,
     /// Contracts whose code it runs by DELEGATECALL, as far as known: a proxy's implementation, a diamond's facets, a beacon in between.
     pub implementations: &'a [ImplementationContract],
-    /// Slots and values of a storage snapshot.
+    /// Slots and values of a storage dump.
     pub storage: Option<&'a [Slot]>,
-    /// Holders whose balances a complete snapshot must contain; `supply_known`: whether the dataset has a supply.
+    /// Holders whose balances a complete storage dump must contain; `supply_known`: whether the dataset has a supply.
     pub holders: &'a [Address],
     pub supply_known: bool,
     /// Current or last known owner.
     pub owner: Option<Address>,
     pub owner_is_contract: bool,
-    /// Who can exchange the contract behind a proxy; `None` if that is not known.
+    /// Who can replace the contract behind a proxy; `None` if unknown.
     pub upgraded_by: Option<UpgradedBy>,
     /// Decimals of the token in the dataset, for contracts that do not return them.
     pub decimals: Option<u8>,
     pub has_source: bool,
 }
 
-/// Who can exchange the contract behind a proxy.
+/// Who can replace the contract behind a proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UpgradedBy {
     Nobody,
     Person(Address),
-    /// One account, so many seconds after it announced the exchange on the chain.
+    /// One account, and the number of seconds that it must announce the change on-chain in advance.
     Announced(Address, u64),
-    /// A timelock, a multisig or any other contract that no single account owns; with the delay in seconds that it names.
+    /// A timelock, a multisig or another contract that no single account owns, with its delay in seconds if it has one.
     Contract(Address, Option<u64>),
 }
 
@@ -159,7 +159,7 @@ impl Default for Budget {
 #[derive(Debug, Clone, Default)]
 pub struct CodeReport {
     pub anomalies: Vec<Anomaly>,
-    /// Steps left undone, with the reason; empty if all was finished.
+    /// Incomplete steps, with the reason; empty if everything was completed.
     pub unfinished: Vec<String>,
     pub calls: u64,
     pub gas: u64,
@@ -171,37 +171,37 @@ pub struct CodeReport {
     pub deploys: Option<bool>,
     /// Whether any trade or transfer succeeded.
     pub traded: bool,
-    /// Whether trading was observed and every function tried, so that the absence of findings is meaningful.
+    /// Whether trading was observed and every function tested, so that the absence of findings is meaningful.
     pub conclusive: bool,
     pub taxes: Option<Taxes>,
-    /// Whether a sale on the chain goes as in the trial.
+    /// Whether an on-chain sell goes as in the simulation.
     pub sale: SaleState,
-    /// The owner: over the state of a chain the one that the contract names, else that of the dataset.
+    /// The owner: the contract's own if it is executed on on-chain state, otherwise the dataset's.
     pub owner: Option<Address>,
-    /// The contracts whose code decides what it does, each with the start of its code's hash.
+    /// The contracts whose code defines its behavior, each with the start of its code's hash.
     pub contracts: Vec<(Address, String)>,
-    /// Trades over the state of the chain, where it is known.
+    /// Trades simulated on the on-chain state, if it is known.
     pub simulation: Option<Simulation>,
-    /// What the trades at other times and under other circumstances got to.
+    /// How far the further trades got.
     pub trials: Option<TrialsDone>,
-    /// Over the state of a chain, of checks that looked for calls: a slot that a sale reads, of which another value would stop or tax it, and
-    /// that no call was seen to write.
+    /// With on-chain state, for checks that test calls: a slot that a sell reads, of which another value would block or tax it, and which no
+    /// call was seen to write.
     pub unwritten: Vec<(AnomalyCode, String)>,
     /// Executed calls behind each passed check.
     pub proofs: Vec<(AnomalyCode, Vec<Evidence>)>,
 }
 
-/// How far the trades got: what was not tried shows nothing.
+/// How far the simulated trades got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TrialsDone {
     pub bought: bool,
     pub sold: bool,
-    /// Whether none was cut off for its length.
+    /// Whether no trade hit the step limit.
     pub finished: bool,
 }
 
 impl CodeReport {
-    /// Whether it is not known if a sale on the chain goes through: none was tried, or it depends on what is not known.
+    /// Whether it is unknown if an on-chain sell succeeds: none was simulated, or it depends on unknown state.
     pub fn sale_unknown(&self) -> bool {
         self.sale != SaleState::Stands && self.anomalies.iter().all(|anomaly| anomaly.code != AnomalyCode::SellBlocked)
     }
@@ -234,7 +234,7 @@ pub fn contracts(token: Address, code: &[u8], implementations: &[ImplementationC
     std::iter::once((token, hash(code))).chain(behind).collect()
 }
 
-/// Executes the contract and derives its anomalies.
+/// Executes the contract and derives its findings.
 pub fn inspect(input: &CodeInput<'_>, budget: &Budget, cancelled: &dyn Fn() -> bool) -> CodeReport {
     let mut report = CodeReport::default();
     unverified(input, &mut report);

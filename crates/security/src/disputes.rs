@@ -6,7 +6,7 @@ use model::{
     time::{DAY_MS, Time},
 };
 
-/// Marks the findings that are disputed at `now`, the newest time in the data; without it, no dispute has ended.
+/// Marks the findings that are disputed at `now`, the newest time in the data; if that is unknown, no dispute has ended.
 pub(super) fn mark(anomalies: &mut [Anomaly], disputes: &[DisputeRow], now: Option<Time>) {
     for anomaly in anomalies {
         // A day is written as its beginning, and lasts to its end.

@@ -106,7 +106,7 @@ const TRUSTED_LABELS: &[&str] =
 /// A scam report about an address.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScamReport {
-    /// Continuation of "the address is": the designation, its source and table.
+    /// Continuation of "the address is": the description, its source and table.
     pub how: String,
     /// Whether no other label contradicts it.
     pub decisive: bool,
@@ -179,7 +179,7 @@ pub struct Facts<'a> {
     pub owner: Option<Address>,
     /// Pools that trade it: those large enough to be informative first, each group by descending liquidity.
     pub pools: Vec<Address>,
-    /// Number of informative pools; the others are too small.
+    /// Number of informative pools; smaller ones are not informative.
     pub informative: usize,
     /// Pools with the token as the quote side.
     pub quoted: HashSet<Address>,
@@ -214,12 +214,12 @@ impl<'a> Facts<'a> {
         ROLE_LABELS.iter().find(|(_, words)| labels.iter().any(|row| named(row, words))).map_or(AddressRole::Trader, |(role, _)| *role)
     }
 
-    /// Missing input of the checks that know of no trade: a pool of its own, else the trades in it.
+    /// Missing input of the checks without a trade: a pool with the token as the base token, or its trades.
     pub fn no_trades(&self) -> NeededInput {
         if self.pools.is_empty() { self.no_pool() } else { NeededInput::Trades }
     }
 
-    /// Missing input of the liquidity checks of a token without a pool of its own.
+    /// Missing input of the liquidity checks of a token that is the base token of no pool.
     pub fn no_pool(&self) -> NeededInput {
         if self.quoted.is_empty() { NeededInput::Pools } else { NeededInput::OwnPools }
     }
@@ -234,19 +234,19 @@ impl<'a> Facts<'a> {
         self.dataset.funders_of(address).first().map(|row| row.from_address)
     }
 
-    /// Whether the address is the creator or the owner, or was first paid for by one of them.
+    /// Whether the address is the creator or the owner, or was first funded by one of them.
     pub fn circle(&self, address: &Address) -> bool {
         self.insider(address) || self.funder(address).is_some_and(|funder| self.insider(&funder))
     }
 
-    /// Supply in smallest units: the dataset's figure, else mints minus burns.
+    /// Supply in base units: the dataset's value, or mints minus burns.
     pub fn supply(&self, sums: &TransferSums) -> Option<f64> {
         let given = self.total_supply().zip(self.unit()).map(|(supply, unit)| supply * unit);
         let replayed = sums.complete.then_some(sums.minted - sums.burned);
         given.or(replayed).filter(|supply| supply.is_finite() && *supply > 0.0)
     }
 
-    /// Smallest units per whole token; `None` if the decimals are unknown.
+    /// Base units per whole token; `None` if the decimals are unknown.
     pub fn unit(&self) -> Option<f64> {
         self.token.row.decimals.filter(|digits| (0..=77).contains(digits)).map(|digits| 10_f64.powi(digits as i32))
     }

@@ -37,7 +37,7 @@ use model::{
 
 /// Receiver of progress reports, which may cancel the inference.
 pub trait ProgressSink {
-    /// Reports progress. Errors: the request was cancelled.
+    /// Reports progress. Errors: the request was canceled.
     fn step(&self, done: u64, total: u64) -> Result<()>;
     fn cancelled(&self) -> bool;
 }
@@ -62,9 +62,9 @@ pub fn has_data(dataset: &dyn Data, token: &Address) -> bool {
         || dataset.holders_listed(token) > 0
 }
 
-/// Runs the security inference, and returns what later scans are compared with. `earlier`: earlier scans of the dataset's files, the newest
-/// first. `traits_of` executes a known scam's code as `traits` does, and may cache the result. Errors: besides a
-/// cancellation, what of the chain's state is needed and was not fetched.
+/// Runs the security inference; also returns the scan that later scans are compared with. `earlier`: earlier scans of the dataset's files,
+/// newest first. `traits_of` executes a known scam's code as `traits` does, and may cache the result. Errors: canceled, or on-chain state is
+/// needed that was not fetched.
 pub fn infer(
     dataset: &dyn Data,
     token: &Token,

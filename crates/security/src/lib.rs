@@ -347,7 +347,7 @@ pub struct Execution {
     pub unfinished: Vec<String>,
 }
 
-/// Taxes measured in the simulation: the fraction of a sent amount that does not arrive, 0 to 1; null for a trade that failed.
+/// Taxes measured in the simulation: the lost fraction of a sent amount, 0 to 1; null for a trade that failed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Taxes {
     pub buy: Option<f64>,

@@ -12,7 +12,7 @@ use super::{
 use analysis::numeric::to_four_places;
 use model::address::Address;
 
-/// Least similarity of similar bytecode: where the data have enough pairs of tokens to tell what is common, and where not.
+/// Minimum similarity of similar bytecode: with enough pairs of tokens to determine what is common, and without.
 const SIMILAR_MIN: f64 = 0.6;
 const SIMILAR_MIN_FEW: f64 = 0.9;
 const PAIRS_MIN: u64 = 100;
@@ -21,8 +21,8 @@ const SIMILAR_MAX: usize = 10;
 const FAULT_MIN: f64 = 0.2;
 /// Number of other tokens that must be as similar as a scam for the code to be a template. One may be another copy of it.
 pub const TEMPLATE_TOKENS: usize = 3;
-/// How many times the liquidity the larger of two namesakes has at least, for the other to be taken for its imitation; and the liquidity in USD
-/// that a token without a known one is taken to have.
+/// Minimum ratio of liquidity at which the smaller of two tokens with one name counts as an imitation; and the liquidity in USD assumed for a
+/// token whose liquidity is unknown.
 const LARGER: f64 = 20.0;
 const LIQUIDITY_UNKNOWN: f64 = 5_000.0;
 /// Strength of a scam label that other labels contradict: shown, but not decisive.

@@ -21,7 +21,7 @@ pub(super) const OWNER_OF_IT: [Selector; 2] = [[0x8D, 0xA5, 0xCB, 0x5B], [0x89, 
 /// `implementation()`, answered by early proxies.
 pub(super) const IMPLEMENTATION: Selector = [0x5C, 0x60, 0xDA, 0x1B];
 
-/// Number of elements of a fixed-size array that get values; the others are zero.
+/// Number of elements of a fixed-size array that get values; the rest is zero.
 const LIST_MAX: usize = 16;
 /// Maximum number of bytes of all those zeros: a signature may name any length.
 const ZEROS_MAX: usize = 1 << 16;
@@ -254,7 +254,7 @@ const DIGITS: usize = 4;
 /// No 256-bit word has more digits.
 const DIGITS_MAX: usize = 80;
 
-/// Formats an amount: in tokens if the decimals are known, else in base units.
+/// Formats an amount: in tokens if the decimals are known, otherwise in base units.
 pub(super) fn amount(value: U256, decimals: Option<u8>) -> String {
     amount_to(value, decimals, DIGITS)
 }
@@ -297,7 +297,7 @@ fn grouped(digits: &str) -> String {
     groups.join(",")
 }
 
-/// Display text of a call: by name if it is published, else by selector.
+/// Display text of a call: its name if that is published, otherwise its selector.
 pub(super) fn named(selector: Selector, arguments: &str) -> String {
     signatures::name(selector).map_or_else(|| format!("{}({arguments})", hex(selector)), |name| format!("{name}({arguments})"))
 }

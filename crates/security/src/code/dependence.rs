@@ -202,8 +202,8 @@ impl Trade {
         None
     }
 
-    /// Whether it is a mapping entry that nobody else sets: of a seller, whom no constructor knew, or of a mapping in which everybody
-    /// writes an entry of their own, such as the delegate of their votes.
+    /// Whether it is a mapping entry that only its account sets: the entry of a seller, whom no constructor knew, or in a mapping where each
+    /// account writes its own entry, such as the delegate of its votes.
     fn own_entry(&self, scene: &Scene, (at, slot): (Address, U256), asked: &Asked<'_>) -> bool {
         let own = |account: Address| {
             let moved = self.trace.entry_of(slot, abi::word_of(account), abi::word_of(scene.people.stranger));

@@ -1,4 +1,4 @@
-//! Effects of one call: balances and a trading trial compared with those before it. The calls are chosen in `powers` and weighed in
+//! Effects of one call: balances and a simulated trade compared with those before it. The calls are chosen in `powers` and weighed in
 //! `findings`.
 
 use std::collections::HashSet;
@@ -38,7 +38,7 @@ pub(super) enum Power {
     TaxOne,
     /// One holder pays less than before, while another pays the same.
     Exempt,
-    /// A larger sale fails, while one of ordinary size goes through.
+    /// A larger sell fails, while one of ordinary size succeeds.
     LowerLimit,
     Gate,
     Destroy,
@@ -118,7 +118,7 @@ pub(super) struct FunctionEffect {
     pub(super) of_other: bool,
     /// Whether they were the token contract's own.
     pub(super) of_contract: bool,
-    /// Whether the taken tokens were burned: the supply fell by the same amount and nobody gained.
+    /// Whether the taken tokens were burned: the supply fell by the same amount and no account gained.
     pub(super) burnt: bool,
     /// Address and amount taken, if none of our accounts gained.
     pub(super) taken: Option<(Address, U256)>,
@@ -187,7 +187,7 @@ impl BalanceSheet {
         self.coins.iter().find(|(of, _)| *of == who).map_or(U256::ZERO, |(_, coins)| *coins)
     }
 
-    /// Whether the call wrote a slot of this account's own balance. Changing a shared ledger or scale takes from nobody in particular.
+    /// Whether the call wrote a slot of this account's own balance. Changing a shared ledger or scale takes from no particular account.
     fn wrote(&self, who: Address, outcome: &EvmOutcome) -> bool {
         self.own.iter().any(|(of, slot)| *of == who && outcome.writes.contains(slot))
     }
@@ -433,7 +433,7 @@ impl Movement<'_> {
         FunctionEffect { change: Some(change), ..effect }
     }
 
-    /// Detects tokens taken from the contract itself, from the owner by a stranger, or from the burn address.
+    /// Detects tokens taken from the contract itself, from the owner by an outside caller, or from the burn address.
     fn dispensed(&self) -> Vec<FunctionEffect> {
         let scene = self.before.scene;
         // In an owner's call, the zero address may only stand for a setting that no constructor has set.

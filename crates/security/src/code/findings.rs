@@ -36,7 +36,7 @@ const PROOFS_MAX: usize = 3;
 pub(super) struct CodeOnly {
     /// Whether every setting is zero.
     pub(super) settings: bool,
-    /// Whether the owner is unknown, too, so that nobody may hold the powers.
+    /// Whether the owner is unknown too, so that the privileges may be renounced.
     pub(super) unheld: bool,
 }
 
@@ -94,7 +94,7 @@ impl Traded<'_> {
     }
 }
 
-/// Whether somebody can buy and not sell.
+/// Whether a holder can buy but not sell.
 fn sale_fails(trial: &Trial) -> bool {
     let of_holder = trial.buy.ok && !trial.sell.ok;
     of_holder || trial.other_buy.is_some_and(|leg| leg.ok) && trial.other_sell.is_some_and(|leg| !leg.ok)

@@ -1,5 +1,5 @@
-//! Execution over the state of the chain: the real pool is traded with, and then the real owner's powers are tried, all in memory. What the
-//! state lacks is returned, so that it can be fetched and the contract executed again.
+//! Execution on on-chain state: trades in the real pool, then tests of the real owner's privileges, all in memory. Missing state is returned,
+//! so that it can be fetched and the contract executed again.
 
 mod exchanges;
 mod pools;
@@ -101,7 +101,7 @@ pub fn inspect(
 
 /// Who owns the token.
 struct LiveOwner {
-    /// As the contract names it, else as the dataset has it; `None` once it was renounced.
+    /// The contract's own, or the dataset's if it has none; `None` once renounced.
     now: Option<Address>,
     /// As the dataset has it.
     told: Option<Address>,

@@ -241,12 +241,12 @@ impl<'a> Machine<'a> {
         self.wait_blocks(1);
     }
 
-    /// Goes on by so many blocks, and at least a second for each.
+    /// Advances by this number of blocks, and at least one second for each.
     pub(super) fn wait_blocks(&mut self, blocks: u64) {
         self.wait(blocks, blocks.max((blocks * self.interval_ms).div_ceil(1_000)));
     }
 
-    /// Goes on by so many seconds, and the blocks that are made in them.
+    /// Advances by this number of seconds, and the blocks created in them.
     pub(super) fn wait_seconds(&mut self, seconds: u64) {
         self.wait(seconds.saturating_mul(1_000) / self.interval_ms, seconds);
     }
@@ -458,7 +458,7 @@ struct CallObserver {
     called: Vec<Address>,
     handed: Vec<Address>,
     questioned: Vec<Address>,
-    /// What was asked about transactions and blocks since `forget_asked`, but by the exchange's own contracts.
+    /// The transaction and block values read since `forget_asked`, except by the exchange's own contracts.
     asked: BlockFacts,
     exchange: Vec<Address>,
     /// Branches that go the other way, and how often each was reached.

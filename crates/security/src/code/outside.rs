@@ -1,5 +1,5 @@
-//! Over the state of a chain: the contracts that a transfer asks, who owns them, and whether their owners can stop sales with them; and whether
-//! what a call seemed to do to a trade stands when the trade is made at the real pool.
+//! With on-chain state: the contracts that a transfer calls, their owners, and whether those can block sells; and whether a call's effect on
+//! trades is confirmed in the real pool.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,5 @@
-//! Evidence that a check found nothing: the trial's trades and the tried calls, with the state before and after. Nothing is executed or
-//! judged here.
+//! Evidence that a check found nothing: the simulated trades and the tested calls, with the state before and after. Nothing is executed or
+//! evaluated here.
 
 use revm::primitives::U256;
 
@@ -27,7 +27,7 @@ enum Watched {
     Trades,
 }
 
-/// Checks of function calls: the watched quantity, and whether strangers' calls are meant.
+/// Checks of function calls: the watched quantity, and whether calls by any caller are meant.
 const WATCHED: &[(AnomalyCode, Watched, bool)] = &[
     (AnomalyCode::PublicDrain, Watched::Holder, true),
     (AnomalyCode::OwnerDrain, Watched::Holder, false),

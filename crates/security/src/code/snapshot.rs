@@ -21,7 +21,7 @@ pub(super) struct SnapshotInput<'a> {
     pub(super) holder: PowerHolder,
     /// Whether the snapshot is not known to be incomplete.
     pub(super) whole: bool,
-    /// Whether all slots are known, so that a role that stands nowhere is nobody's.
+    /// Whether all slots are known, so that a role in none of them is unused.
     pub(super) all_slots: bool,
     pub(super) input: &'a CodeInput<'a>,
 }
@@ -139,7 +139,7 @@ fn effects_if_assumed(
     (effects, heir.roles)
 }
 
-/// Effects available to the owner (or, if unknown, to a privileged address) but not to a stranger.
+/// Effects available to the owner (or, if unknown, to an authorized address) but not to any caller.
 fn privileges(
     machine: &mut Machine<'_>,
     deployment: &Deployment,

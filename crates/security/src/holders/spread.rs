@@ -14,9 +14,9 @@ use model::{address::Address, holding::RestAggregates};
 pub(super) enum Partial {
     /// The token has more holders than are listed.
     Holders,
-    /// Those listed do not have the whole supply.
+    /// The listed holders do not have the whole supply.
     Supply,
-    /// Whether any are lacking cannot be told, as the supply is not known.
+    /// It is unknown whether any are missing, because the supply is unknown.
     Unknown,
 }
 

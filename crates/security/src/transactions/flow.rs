@@ -79,8 +79,8 @@ fn pool_row(pool: Address, at: Moment, share: Option<f64>) -> EvidenceRow {
     EvidenceRow { timestamp: Some(at.time), block_number: at.block, share, ..EvidenceRow::of("pool_events", pool) }
 }
 
-/// Uses the reserves of the pool with most trades where events have them, by count and amount; else the transfers with all pools, by count.
-/// Whoever can sell in another pool is not caught in the first: the transfers speak against one-way reserves too.
+/// Uses the reserves of the pool with most trades if its events have them, by count and amount; otherwise the transfers with all pools, by
+/// count. Holders who can sell in another pool are not trapped in the first, so transfers also count against one-way reserves.
 fn one_way(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::OneWayFlow;
     let told = input
@@ -232,7 +232,7 @@ mod tests {
         (examined.anomalies.iter().map(|anomaly| anomaly.code).collect(), examined.log)
     }
 
-    /// A pool in which forty bought and nobody sold, by its reserves.
+    /// A pool with forty buys and no sells, by its reserves.
     fn one_way() -> FakeData {
         let (mut data, pool) = (FakeData::default(), someone(0x80));
         data.pool(pool);

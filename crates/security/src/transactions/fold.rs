@@ -1,4 +1,4 @@
-//! The sums over a token's transfers, folded from its rows in one pass. An engine computes the same where the rows stay there.
+//! The sums over a token's transfers, folded from its rows in one pass. An engine computes the same for rows that are queried in place.
 
 use std::collections::{BTreeMap, BTreeSet};
 

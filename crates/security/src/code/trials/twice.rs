@@ -1,5 +1,5 @@
-//! The usual trade once more, with one thing changed at a time. A contract that looks whether it is simulated shows itself by the difference:
-//! a person's circumstances decide nothing in an honest sale. What the contract does not ask for cannot make a difference, and is left out.
+//! The usual trade again, with one thing changed at a time. A contract that checks whether it is simulated reveals itself by the difference:
+//! these conditions decide nothing in an honest sell. A condition that the contract does not read cannot make a difference and is skipped.
 
 use revm::primitives::{Address, B256, U256};
 

@@ -1,4 +1,4 @@
-//! What the trades mean: findings, taxes, and the evidence of what went well.
+//! Interpretation of the simulated trades: findings, taxes, and the evidence of successful trades.
 
 use super::{LATER, SaleTrial, TradeDifference, Trials};
 use crate::{
@@ -149,7 +149,7 @@ fn aware(trials: &Trials, at: &str) -> Option<Anomaly> {
     Some(shown.fold(anomaly, Anomaly::evidence))
 }
 
-/// Whether a sale brings so much less than the usual one that it counts as failed, or as taxed more.
+/// Whether a sell returns less than this fraction of the usual one, so that it counts as failed or as taxed more.
 fn falls(trials: &Trials, deal: &Deal, below: f64) -> bool {
     trials.sell.as_ref().is_some_and(|usual| deal.worth() < below * usual.worth().min(1.0))
 }
@@ -228,7 +228,7 @@ fn limited(trials: &Trials, at: &str) -> Option<Anomaly> {
     Some(trials.largest.into_iter().fold(anomaly, |anomaly, share| anomaly.figure("largest_share", share)).evidence(shown))
 }
 
-/// Each trade with what became of it.
+/// Each trade with its result.
 pub(in crate::code) fn evidence(trials: &Trials) -> Vec<Evidence> {
     let row = |(name, trade): (&str, &SimulatedTrade)| Evidence {
         what: name.to_owned(),
