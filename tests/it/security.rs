@@ -135,7 +135,7 @@ fn a_token_without_any_of_the_three_is_told_what_to_add() {
     market(&mut case);
     let bare = "0x00000000000000000000000000000000000000aa";
     case.row("tokens", format!("{bare},BARE,Bare,eth,6,1,,"));
-    case.row("scams", format!("{bare},Bare,honeypot,,somebody"));
+    case.row("scams", format!("{bare},Bare,honeypot,,a list"));
     let snapshot = snapshot(vec![case]);
     let question = SecurityQuestion { contract_address: Address::parse(bare).expect("an address"), explain: false };
     let problem = question.answer(&snapshot, &Progress::default()).expect_err("no data");

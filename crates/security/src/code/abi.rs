@@ -214,7 +214,7 @@ impl RoleNames {
             (self.pair, "pair"),
             (self.people.owner, "owner"),
             (self.owner, "owner"),
-            (self.people.stranger, "stranger"),
+            (self.people.stranger, "outsider"),
             (self.people.holder, "holder"),
             (self.people.other, "other holder"),
             (self.people.newcomer, "newcomer"),

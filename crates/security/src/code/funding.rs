@@ -1,4 +1,5 @@
-//! Test balances for trading: by transfers from the owner, or, if those fail, by writing the storage slots that a balance is read from. No function name and no storage layout is assumed.
+//! Test balances for trading: by transfers from the owner, or, if those fail, by writing the storage slots that a balance is read
+//! from. No function name and no storage layout is assumed.
 
 use revm::primitives::{Address, U256};
 

@@ -260,7 +260,7 @@ fn different(examples: &[Example]) -> Vec<&Example> {
     different
 }
 
-/// The first signature of each family, and the family of each code: the family of the first earlier code with a matching signature, or a new one.
+/// The first signature of each family, and the family of each code: it joins the family of an earlier code with a matching signature, or starts one.
 fn families(examples: &[&Example]) -> (Vec<Signature>, Vec<usize>) {
     let mut firsts: Vec<Signature> = Vec::new();
     let mut family = |example: &&Example| {
@@ -331,7 +331,7 @@ mod tests {
     }
 
     fn learned(examples: &[Example]) -> Option<BigramClassifier> {
-        BigramClassifier::learn(examples, &|| Ok(())).expect("nobody gives up")
+        BigramClassifier::learn(examples, &|| Ok(())).expect("not canceled")
     }
 
     #[test]

@@ -123,7 +123,7 @@ fn push(check: &Check, anomaly: Option<&Anomaly>, first: Option<AnomalyCode>, lo
     }
     // When expanded, the full sentence is under the title.
     let told = check.evidence.as_ref().or(check.missing.as_ref()).map_or("", String::as_str);
-    let as_first = first.map(|first| format!("same data missing as for “{}”", first.title())).filter(|_| !open);
+    let as_first = first.map(|first| format!("see {} (same missing data)", first.title())).filter(|_| !open);
     let told = as_first.as_deref().unwrap_or(told);
     if open {
         lines.push(line);

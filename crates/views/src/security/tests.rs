@@ -1,4 +1,4 @@
-//! The Security view on a synthetic answer, and on the synthetic market through the deck.
+//! The Security view on a synthetic result, and on the synthetic market.
 
 use std::sync::Arc;
 
@@ -345,14 +345,14 @@ fn enter_opens_the_evidence_and_esc_closes_it() {
 #[test]
 fn a_check_that_passed_opens_to_its_calls_and_rows() {
     let (stage, mut view) = shown(trap());
-    stage.draw_now(&mut view, 140, 90);
+    stage.draw_now(&mut view, 140, 160);
     for (code, parts) in [
         (AnomalyCode::PublicDrain, &["burn(holder, 100 tokens)", "by any caller", "0x9dc29fac", "holder 2,000 tokens → refused"][..]),
         (AnomalyCode::FewHolders, &["the largest holders", "2026-", "12.4k"]),
     ] {
         view.pane().select(PaneEntry::Check(code));
         view.act(Action::Open, &stage.context());
-        let text = stage.text_now(&mut view, 140, 90);
+        let text = stage.text_now(&mut view, 140, 160);
         for part in parts {
             assert!(text.contains(part), "{part} in\n{text}");
         }
