@@ -66,7 +66,7 @@ pub const TRADES: [(&str, &str); 6] = [
     ("buy", "buy"),
     ("sell", "sell half"),
     ("sellRest", "sell the rest"),
-    ("sellAfterDay", "sell half a day later"),
+    ("sellAfterDay", "sell half after 1 day"),
     ("transfer", "transfer to another wallet"),
     ("sellReceived", "sell received tokens"),
 ];

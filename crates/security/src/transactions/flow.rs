@@ -106,7 +106,7 @@ fn one_way(input: &mut CheckInput<'_>) -> Option<Anomaly> {
             // By count alone, as a pool's own count: a few small sales make no market. That owner or creator sold shows nothing for others.
             let others = input.digest.sums.tried - input.digest.sums.failed;
             let by_transfers = others as f64 / (all_buys + all_sells) as f64 / 2.0;
-            let source = format!("{of}; transfers with all pools: {all_buys} and {all_sells}");
+            let source = format!("{of}; transfers with all pools: {all_buys} buys and {all_sells} sells");
             (pool.buys, pool.sells, measure.max(by_transfers), source)
         } else {
             (pool.buys, pool.sells, measure, of)
@@ -271,7 +271,7 @@ mod tests {
             );
             let said = log.seen(AnomalyCode::OneWayFlow).unwrap_or_default();
             assert!(said.contains("40 buys and 0 sells (reserves of pool 0x8080…8080"), "{said}");
-            assert_eq!(said.contains("; transfers with all pools: 40 and"), others, "{said}");
+            assert_eq!(said.contains("; transfers with all pools: 40 buys and"), others, "{said}");
         }
     }
 
