@@ -269,8 +269,8 @@ fn what_the_owner_did_between_two_scans_is_named() {
     assert_eq!(changed.since_block, before.1);
     let told: Vec<_> = changed.changes.iter().map(|change| (&*change.what, &*change.before, &*change.after)).collect();
     let expected = [
-        ("buy", "goes through", "fails"),
-        ("sale", "goes through", "fails"),
+        ("buy", "succeeds", "fails"),
+        ("sale", "succeeds", "fails"),
         ("SELL_BLOCKED", "not found", "found"),
         ("BUY_BLOCKABLE", "not found", "found"),
     ];
