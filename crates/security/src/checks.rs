@@ -256,7 +256,7 @@ mod tests {
             ..CodeReport::default()
         };
         let said = gap(&report);
-        assert!(said.starts_with("contracts: no simulated sell succeeded") && !said.contains("add `"), "{said}");
+        assert!(said.starts_with("contracts: no simulated sell succeeded") && !said.contains("; add "), "{said}");
         let said = gap(&CodeReport { unfinished: vec!["the budget is used up".into()], ..report.clone() });
         assert_eq!(said, "contracts: the budget is used up; add the token's `storage`");
         let said = gap(&CodeReport { deployed_by: Some(DeployedBy::Code), traded: false, calls: 0, ..report });

@@ -280,9 +280,9 @@ mod tests {
             (Some(1_500.0), Some(400), None, Some(Partial::Holders), "the supply"),
             (Some(1_500.0), None, Some(400), Some(Partial::Holders), "the supply"),
             (Some(2_000.0), None, None, Some(Partial::Supply), "the supply"),
-            (None, None, None, Some(Partial::Unknown), "as the total supply is not known"),
-            (None, Some(400), None, Some(Partial::Holders), "as the total supply is not known"),
-            (Some(1_000.0), None, None, None, "as these exceed the total supply"),
+            (None, None, None, Some(Partial::Unknown), "with the total supply unknown"),
+            (None, Some(400), None, Some(Partial::Holders), "with the total supply unknown"),
+            (Some(1_000.0), None, None, None, "which exceed the given total supply"),
         ];
         for (supply, holders, counted, partial, whole) in cases {
             let mut data = FakeData::default();
