@@ -1,4 +1,4 @@
-//! Dynamic analysis of contract bytecode: an in-memory EVM executes it within a budget, with an owner, holders and a stranger as callers,
+//! Dynamic analysis of contract bytecode: an in-memory EVM executes it within a budget, with an owner, holders and an outsider as callers,
 //! and compares the state before and after each call. Function names play no part, so renaming hides nothing. No clock and no randomness:
 //! the same code gives the same findings. IMPERSONATES, SIMILAR_TO_SCAM and KNOWN_SCAM are not detected here.
 
@@ -62,21 +62,21 @@ pub type Slot = ([u8; 32], [u8; 32]);
 pub struct ImplementationContract {
     pub address: Address,
     pub code: Vec<u8>,
-    /// Its own storage, where the dataset has it.
+    /// Its own storage, if the dataset has it.
     pub storage: Vec<Slot>,
 }
 
-/// Where and when a contract without the state of a chain is executed, as far as the data say.
+/// Where and when a contract is executed without on-chain state, as far as known from the data.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CodePlace<'a> {
     pub token: Option<Address>,
-    /// Of the data: accounts and hashes are derived from it.
+    /// Digest of the data, from which accounts and hashes are derived.
     pub digest: [u8; 32],
     /// Time of the newest row about the token.
     pub as_of: Option<Time>,
-    /// Where its chain trades.
+    /// The main exchange of its chain.
     pub venue: Option<Venue<'a>>,
-    /// Where its pools would stand at the exchanges of its chain.
+    /// The addresses that its pools would have on the exchanges of its chain.
     pub pools: &'a [Address],
 }
 
@@ -108,29 +108,29 @@ pub struct CodeInput<'a> {
     pub constructor_types: Option<&'a [String]>,
     /// Contracts whose code it runs by DELEGATECALL, as far as known: a proxy's implementation, a diamond's facets, a beacon in between.
     pub implementations: &'a [ImplementationContract],
-    /// Slots and values of a storage snapshot.
+    /// Slots and values of a storage dump.
     pub storage: Option<&'a [Slot]>,
-    /// Holders whose balances a complete snapshot must contain; `supply_known`: whether the dataset has a supply.
+    /// Holders whose balances a complete storage dump must contain; `supply_known`: whether the dataset has a supply.
     pub holders: &'a [Address],
     pub supply_known: bool,
     /// Current or last known owner.
     pub owner: Option<Address>,
     pub owner_is_contract: bool,
-    /// Who can exchange the contract behind a proxy; `None` if that is not known.
+    /// Who can replace the contract behind a proxy; `None` if unknown.
     pub upgraded_by: Option<UpgradedBy>,
     /// Decimals of the token in the dataset, for contracts that do not return them.
     pub decimals: Option<u8>,
     pub has_source: bool,
 }
 
-/// Who can exchange the contract behind a proxy.
+/// Who can replace the contract behind a proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UpgradedBy {
     Nobody,
     Person(Address),
-    /// One account, so many seconds after it announced the exchange on the chain.
+    /// One account, and the number of seconds that it must announce the change on-chain in advance.
     Announced(Address, u64),
-    /// A timelock, a multisig or any other contract that no single account owns; with the delay in seconds that it names.
+    /// A timelock, a multisig or another contract that no single account owns, with its delay in seconds if it has one.
     Contract(Address, Option<u64>),
 }
 
@@ -159,7 +159,7 @@ impl Default for Budget {
 #[derive(Debug, Clone, Default)]
 pub struct CodeReport {
     pub anomalies: Vec<Anomaly>,
-    /// Steps left undone, with the reason; empty if all was finished.
+    /// Incomplete steps, with the reason; empty if everything was completed.
     pub unfinished: Vec<String>,
     pub calls: u64,
     pub gas: u64,
@@ -171,37 +171,37 @@ pub struct CodeReport {
     pub deploys: Option<bool>,
     /// Whether any trade or transfer succeeded.
     pub traded: bool,
-    /// Whether trading was observed and every function tried, so that the absence of findings is meaningful.
+    /// Whether trading was observed and every function tested, so that the absence of findings is meaningful.
     pub conclusive: bool,
     pub taxes: Option<Taxes>,
-    /// Whether a sale on the chain goes as in the trial.
+    /// Whether an on-chain sell goes as in the simulation.
     pub sale: SaleState,
-    /// The owner: over the state of a chain the one that the contract names, else that of the dataset.
+    /// The owner: the contract's own if it is executed on on-chain state, otherwise the dataset's.
     pub owner: Option<Address>,
-    /// The contracts whose code decides what it does, each with the start of its code's hash.
+    /// The contracts whose code defines its behavior, each with the start of its code's hash.
     pub contracts: Vec<(Address, String)>,
-    /// Trades over the state of the chain, where it is known.
+    /// Trades simulated on the on-chain state, if it is known.
     pub simulation: Option<Simulation>,
-    /// What the trades at other times and under other circumstances got to.
+    /// How far the further trades got.
     pub trials: Option<TrialsDone>,
-    /// Over the state of a chain, of checks that looked for calls: a slot that a sale reads, of which another value would stop or tax it, and
-    /// that no call was seen to write.
+    /// With on-chain state, for checks that test calls: a slot that a sell reads, of which another value would block or tax it, and which no
+    /// call was seen to write.
     pub unwritten: Vec<(AnomalyCode, String)>,
     /// Executed calls behind each passed check.
     pub proofs: Vec<(AnomalyCode, Vec<Evidence>)>,
 }
 
-/// How far the trades got: what was not tried shows nothing.
+/// How far the simulated trades got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TrialsDone {
     pub bought: bool,
     pub sold: bool,
-    /// Whether none was cut off for its length.
+    /// Whether no trade hit the step limit.
     pub finished: bool,
 }
 
 impl CodeReport {
-    /// Whether it is not known if a sale on the chain goes through: none was tried, or it depends on what is not known.
+    /// Whether it is unknown if an on-chain sell succeeds: none was simulated, or it depends on unknown state.
     pub fn sale_unknown(&self) -> bool {
         self.sale != SaleState::Stands && self.anomalies.iter().all(|anomaly| anomaly.code != AnomalyCode::SellBlocked)
     }
@@ -234,7 +234,7 @@ pub fn contracts(token: Address, code: &[u8], implementations: &[ImplementationC
     std::iter::once((token, hash(code))).chain(behind).collect()
 }
 
-/// Executes the contract and derives its anomalies.
+/// Executes the contract and derives its findings.
 pub fn inspect(input: &CodeInput<'_>, budget: &Budget, cancelled: &dyn Fn() -> bool) -> CodeReport {
     let mut report = CodeReport::default();
     unverified(input, &mut report);
@@ -244,10 +244,10 @@ pub fn inspect(input: &CodeInput<'_>, budget: &Budget, cancelled: &dyn Fn() -> b
     }
     let mut shape = functions::shape(input.runtime);
     if shape.failed {
-        report.unfinished.push("the functions could not be separated".into());
+        report.unfinished.push("the code could not be split into functions".into());
     }
     if shape.too_many {
-        report.unfinished.push(format!("only {} functions were looked at", functions::FUNCTIONS_MAX));
+        report.unfinished.push(format!("only {} functions were tested", functions::FUNCTIONS_MAX));
     }
     let unknown = proxy(&mut shape, input, &mut report);
     report.selectors = shape.functions.iter().map(|function| function.selector).collect();
@@ -257,7 +257,7 @@ pub fn inspect(input: &CodeInput<'_>, budget: &Budget, cancelled: &dyn Fn() -> b
     // The bytecode is the attacker's: if it triggers a panic in the interpreter, only this contract's result is lost, not the process. The
     // machine is dropped with all its state, so nothing inconsistent survives.
     let Some(part) = caught(|| execute(input, &shape, budget, cancelled)) else {
-        report.unfinished.push("executing it broke off".into());
+        report.unfinished.push("the execution stopped with an internal error".into());
         return report;
     };
     CodeReport {
@@ -270,7 +270,7 @@ pub fn inspect(input: &CodeInput<'_>, budget: &Budget, cancelled: &dyn Fn() -> b
 
 fn unverified(input: &CodeInput<'_>, report: &mut CodeReport) {
     if !input.has_source {
-        report.anomalies.push(Anomaly::new(AnomalyCode::Unverified, 1.0, "its source is not in the dataset"));
+        report.anomalies.push(Anomaly::new(AnomalyCode::Unverified, 1.0, "its source code is not in the dataset"));
     }
 }
 
@@ -293,32 +293,47 @@ fn proxy(shape: &mut CodeShape, input: &CodeInput<'_>, report: &mut CodeReport) 
         return false;
     }
     let (strength, text, held_by) = if input.runtime.starts_with(&functions::DELEGATION) {
-        let text = "it is an account that runs a contract's code (EIP-7702): its owner can name another contract at any time";
+        let text = "it is an account that runs a contract's code (EIP-7702): its owner can switch to another contract at any time";
         (1.0, text.to_owned(), PowerHolder::Account)
     } else if shape.clone {
-        (0.4, "it is a minimal proxy: another contract, fixed in its code, decides all it does".to_owned(), holder(input))
+        (0.4, "it is a minimal proxy: all behavior comes from another contract, fixed in its code".to_owned(), holder(input))
     } else if exchanged {
-        let text = "it is a proxy: the contract that decides all it does can be exchanged";
         match &input.upgraded_by {
             Some(UpgradedBy::Nobody) => {
-                (0.0, "it is a proxy, and nobody can exchange the contract behind it any more".to_owned(), PowerHolder::Nobody)
+                (0.0, "it is a proxy, but the contract behind it can no longer be replaced".to_owned(), PowerHolder::Nobody)
             }
-            Some(UpgradedBy::Person(who)) => (1.0, format!("{text} by one account, {who}"), PowerHolder::Account),
+            Some(UpgradedBy::Person(who)) => {
+                (1.0, format!("it is an upgradeable proxy: one account, {who}, can replace its contract at any time"), PowerHolder::Account)
+            }
             Some(UpgradedBy::Announced(who, wait)) if *wait >= NOTICE_MIN => {
-                let text = format!("{text} by one account, {who}, {} after it announces that on the chain", waiting(*wait));
+                let wait = waiting(*wait);
+                let text =
+                    format!("it is an upgradeable proxy: one account, {who}, can replace its contract {wait} after announcing it on-chain");
                 (0.4, text, PowerHolder::Account)
             }
             Some(UpgradedBy::Announced(who, wait)) => {
-                (1.0, format!("{text} by one account, {who}, only {} after it announces that", waiting(*wait)), PowerHolder::Account)
+                let wait = waiting(*wait);
+                let text =
+                    format!("it is an upgradeable proxy: one account, {who}, can replace its contract only {wait} after announcing it");
+                (1.0, text, PowerHolder::Account)
             }
             Some(UpgradedBy::Contract(who, delay)) => {
-                let delay = delay.map_or_else(String::new, |delay| format!(", a timelock of {}", waiting(delay)));
-                (0.4, format!("{text} by a contract, {who}{delay}"), PowerHolder::Contract)
+                let text = match delay {
+                    Some(delay) => {
+                        let delay = waiting(*delay);
+                        format!("it is an upgradeable proxy: a contract, {who}, can replace its contract after a timelock of {delay}")
+                    }
+                    None => format!("it is an upgradeable proxy: a contract, {who}, can replace its contract"),
+                };
+                (0.4, text, PowerHolder::Contract)
             }
-            None => (if input.owner_is_contract { 0.4 } else { 1.0 }, text.to_owned(), holder(input)),
+            None => {
+                let text = "it is an upgradeable proxy: the contract that defines its behavior can be replaced";
+                (if input.owner_is_contract { 0.4 } else { 1.0 }, text.to_owned(), holder(input))
+            }
         }
     } else {
-        (0.4, "other contracts, whose addresses are in it, decide its behaviour".to_owned(), holder(input))
+        (0.4, "its behavior depends on other contracts whose addresses are in its code".to_owned(), holder(input))
     };
     report.anomalies.push(Anomaly::new(AnomalyCode::Proxy, strength, text).held_by(held_by));
     for implementation in implementations {
@@ -326,7 +341,7 @@ fn proxy(shape: &mut CodeShape, input: &CodeInput<'_>, report: &mut CodeReport) 
     }
     let unknown = !shape.token();
     if unknown {
-        report.unfinished.push("the code of the proxy's implementation is not in `contracts`, so nothing was executed".into());
+        report.unfinished.push("the proxy's implementation is not in `contracts`, so nothing was executed".into());
     }
     unknown
 }
@@ -352,10 +367,10 @@ fn finish(machine: &Machine<'_>, report: &mut CodeReport) {
     report.work = machine.work;
     report.conclusive &= machine.stopped.is_none();
     if let Some(why) = machine.stopped {
-        report.unfinished.push(format!("not every function was tried: {why}"));
+        report.unfinished.push(format!("not every function was tested: {why}"));
     }
     if machine.cut > 0 {
-        report.unfinished.push(format!("{} calls were cut off for their length", machine.cut));
+        report.unfinished.push(format!("{} hit the step limit", model::format::many(machine.cut, "call", "calls")));
     }
 }
 
@@ -365,15 +380,15 @@ fn trade(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &CodeShape, re
     report.deployed_by = Some(deployment.deployed_by);
     report.deploys = deployment.deploys;
     if !shape.token() {
-        report.unfinished.push("it is not a token: it has no transfer or no balanceOf".into());
+        report.unfinished.push("not a token: transfer or balanceOf is missing".into());
         return;
     }
     let lacks = snapshot::lacks(machine, &deployment, input);
     if let Some(what) = &lacks {
-        report.unfinished.push(format!("the storage of the dataset is incomplete: {what}"));
+        report.unfinished.push(format!("the dataset's storage is incomplete: {what}"));
     }
     let Some(mut funding) = funding::fund(machine, &deployment) else {
-        report.unfinished.push("no balance could be dealt, so nothing was traded".into());
+        report.unfinished.push("no test balance could be created, so no trade was simulated".into());
         return;
     };
     let named = named(machine, &deployment, &funding);
@@ -398,7 +413,7 @@ fn trade(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &CodeShape, re
     report.traded = trial.score() >= trial::ONE_LEG;
     report.conclusive = report.traded;
     if !report.conclusive {
-        report.unfinished.push("no trade and no transfer went through".into());
+        report.unfinished.push("no trade or transfer succeeded".into());
     }
     try_powers(machine, input, shape, &deployment, &scene, &traded, report);
     if let Some(why) = worse_at(machine, &scene, &trial, &named).filter(|_| report.sale == SaleState::Stands) {
@@ -434,7 +449,7 @@ fn worse_at(machine: &mut Machine<'_>, scene: &Scene, usual: &trial::Trial, name
         usual.sell.ok && (!sell.ok || usual.sell.share - sell.share >= WORSE)
     })?;
     Some(format!(
-        "a transfer to {worse:#x}, which the code names, fails or is taxed: if that is its pool, a sale does; add `storage` of the token"
+        "a transfer to {worse:#x}, an address in the code, fails or is taxed; if that is the pool, selling does too; add the token's `storage`"
     ))
 }
 
@@ -447,9 +462,9 @@ fn trade_besides(machine: &mut Machine<'_>, scene: &Scene, traded: &findings::Tr
     machine.set_exchange(vec![people.pair, people.router, people.factory, people.coin]);
     let trials = trials::run(&mut Trader::new(machine, scene));
     let (at, strength) = match traded.deployed_by {
-        DeployedBy::Code => ("with its storage at zero", findings::ZERO_STORAGE),
-        DeployedBy::Constructor => ("as its constructor leaves it", 1.0),
-        DeployedBy::Snapshot | DeployedBy::Chain => ("in the storage of the dataset", 1.0),
+        DeployedBy::Code => ("with empty storage", findings::ZERO_STORAGE),
+        DeployedBy::Constructor => ("after its constructor", 1.0),
+        DeployedBy::Snapshot | DeployedBy::Chain => ("with the dataset's storage", 1.0),
     };
     let mut found = verdict::beside(&trials, at);
     // A person approves without a limit and sends with a person's gas: that it fails for, although the token moves otherwise.

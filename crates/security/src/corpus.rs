@@ -1,5 +1,4 @@
-//! Reference corpus for comparisons: bytecode of known scams and of the other tokens, and the names of these. Built once per generation of
-//! the data.
+//! Reference corpus for comparisons: bytecode of known scams and of other tokens, and the names of those tokens. Built once per data snapshot.
 
 use std::collections::HashMap;
 
@@ -62,8 +61,8 @@ pub struct Corpus {
 }
 
 impl Corpus {
-    /// Reads the bytecode of all scams, and of tokens that nobody reported, whoever lists them. `step` is called with the progress (done,
-    /// total) and may cancel.
+    /// Reads the bytecode of all scams, and of tokens that are in no scam list. `step` is called with the progress (done, total) and may
+    /// cancel.
     pub fn new(dataset: &dyn Data, step: &dyn Fn(u64, u64) -> Result<()>) -> Result<Self> {
         let mut corpus = Self::default();
         let scams = dataset.scams().addresses();
@@ -126,7 +125,7 @@ fn sample<T: Copy>(all: &[T], most: usize) -> Vec<T> {
     all.iter().step_by(all.len().div_ceil(most).max(1)).copied().collect()
 }
 
-/// Similarities of tokens' codes, every pair of a sample. Copies of one code say nothing of how alike two codes are.
+/// Similarities of tokens' codes, for every pair of a sample. Copies of one code count once.
 pub fn alike(index: &SimilarityIndex, codes: &[Grams]) -> Option<TokenSimilarity> {
     let mut codes: Vec<&Grams> = codes.iter().collect();
     codes.sort_unstable();

@@ -1,4 +1,4 @@
-//! Token data shared by the transaction and holder checks: creator and owner, its pools, the role of each address. Loaded once for all
+//! Token data shared by the transaction and holder checks: creator and owner, pools, and the role of each address. Loaded once for all
 //! checks. No check is implemented here.
 
 use std::collections::{HashMap, HashSet};
@@ -98,15 +98,15 @@ pub fn labels_table() -> String {
 /// Labels that mark an address as a scam.
 const SCAM_LABELS: &[&str] = &["scam", "phish", "phishing", "phish-hack", "exploit", "honeypot", "rug_pull", "rug-pull"];
 
-/// Labels of venue operators and token issuers: beside one of them, a scam label is as likely to be about an attack on the address, or a
-/// mistake.
+/// Labels of venue operators and token issuers: next to one of them, a scam label is just as likely to be about an attack on the address, or
+/// to be a mistake.
 const TRUSTED_LABELS: &[&str] =
     &["token", "tokens", "token-contract", "token contract", "erc20", "erc-20", "stablecoin", "issuer", "wrapped", "defi"];
 
 /// A scam report about an address.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScamReport {
-    /// Continuation of "the address is": the designation, its source and table.
+    /// Continuation of "the address is": the description, its source and table.
     pub how: String,
     /// Whether no other label contradicts it.
     pub decisive: bool,
@@ -120,7 +120,7 @@ pub fn scam_report(dataset: &dyn Data, address: &Address) -> Option<ScamReport> 
     let row = |table, note: String| EvidenceRow { note: Some(note), ..EvidenceRow::of(table, *address) };
     if let Some(scam) = dataset.scams().first(address) {
         let kind = scam.scam_type.map_or_else(String::new, |kind| format!(" ({kind})"));
-        let source = scam.source.unwrap_or_else(|| "nobody named".to_owned());
+        let source = scam.source.unwrap_or_else(|| "an unnamed source".to_owned());
         let note = joined([scam.name.as_deref(), Some(&source)]);
         return Some(ScamReport {
             how: format!("a known scam{kind}, reported by {source} (scams)"),
@@ -138,12 +138,12 @@ pub fn scam_report(dataset: &dyn Data, address: &Address) -> Option<ScamReport> 
         [] => String::new(),
         others => {
             let words: Vec<&str> = others.iter().map(|row| row.label.as_str()).collect();
-            format!("; it is labelled {} as well, so this decides nothing", words.join(" and "))
+            format!("; it is also labeled {}, so this is not decisive", words.join(" and "))
         }
     };
     let source = label.source.as_deref().map_or_else(String::new, |source| format!(" by {source}"));
     let name = label.name.as_deref().map_or_else(String::new, |name| format!(", “{name}”"));
-    let how = format!("labelled {}{source} (labels{name}){beside}", label.label);
+    let how = format!("labeled {}{source} (labels{name}){beside}", label.label);
     let rows = labels.iter().filter(|row| scam(row)).chain(others.iter().copied());
     let rows = rows.take(EVIDENCE_ROWS_MAX).map(|label| row("labels", told(label))).collect();
     Some(ScamReport { how, decisive: others.is_empty(), rows })
@@ -179,7 +179,7 @@ pub struct Facts<'a> {
     pub owner: Option<Address>,
     /// Pools that trade it: those large enough to be informative first, each group by descending liquidity.
     pub pools: Vec<Address>,
-    /// Number of informative pools; the others are too small.
+    /// Number of informative pools; smaller ones are not informative.
     pub informative: usize,
     /// Pools with the token as the quote side.
     pub quoted: HashSet<Address>,
@@ -214,12 +214,12 @@ impl<'a> Facts<'a> {
         ROLE_LABELS.iter().find(|(_, words)| labels.iter().any(|row| named(row, words))).map_or(AddressRole::Trader, |(role, _)| *role)
     }
 
-    /// Missing input of the checks that know of no trade: a pool of its own, else the trades in it.
+    /// Missing input of the checks without a trade: a pool with the token as the base token, or its trades.
     pub fn no_trades(&self) -> NeededInput {
         if self.pools.is_empty() { self.no_pool() } else { NeededInput::Trades }
     }
 
-    /// Missing input of the liquidity checks of a token without a pool of its own.
+    /// Missing input of the liquidity checks of a token that is the base token of no pool.
     pub fn no_pool(&self) -> NeededInput {
         if self.quoted.is_empty() { NeededInput::Pools } else { NeededInput::OwnPools }
     }
@@ -234,19 +234,19 @@ impl<'a> Facts<'a> {
         self.dataset.funders_of(address).first().map(|row| row.from_address)
     }
 
-    /// Whether the address is the creator or the owner, or was first paid for by one of them.
+    /// Whether the address is the creator or the owner, or was first funded by one of them.
     pub fn circle(&self, address: &Address) -> bool {
         self.insider(address) || self.funder(address).is_some_and(|funder| self.insider(&funder))
     }
 
-    /// Supply in smallest units: the dataset's figure, else mints minus burns.
+    /// Supply in base units: the dataset's value, or mints minus burns.
     pub fn supply(&self, sums: &TransferSums) -> Option<f64> {
         let given = self.total_supply().zip(self.unit()).map(|(supply, unit)| supply * unit);
         let replayed = sums.complete.then_some(sums.minted - sums.burned);
         given.or(replayed).filter(|supply| supply.is_finite() && *supply > 0.0)
     }
 
-    /// Smallest units per whole token; `None` if the decimals are unknown.
+    /// Base units per whole token; `None` if the decimals are unknown.
     pub fn unit(&self) -> Option<f64> {
         self.token.row.decimals.filter(|digits| (0..=77).contains(digits)).map(|digits| 10_f64.powi(digits as i32))
     }

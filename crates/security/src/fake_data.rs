@@ -1,4 +1,4 @@
-//! A dataset of a few rows for unit tests, row by row in memory; what no test needs is empty. Which rules hold for it is said in the tests.
+//! A dataset of a few rows for unit tests, row by row in memory; what no test needs is empty. The tests state which rules apply to it.
 
 use std::sync::Arc;
 

@@ -23,7 +23,7 @@ const STEPS: usize = 4;
 const PUSH18: u8 = 0x71;
 const PUSH20: u8 = 0x73;
 
-/// Returns the contracts behind this one, ordered by address. Empty if it delegates to no other code, or if the others are not in the
+/// Returns the contracts behind this one, ordered by address. Empty if it delegates to no other code, or if that code is not in the
 /// dataset.
 pub fn implementations(
     dataset: &dyn Data,

@@ -37,7 +37,7 @@ use model::{
 
 /// Receiver of progress reports, which may cancel the inference.
 pub trait ProgressSink {
-    /// Reports progress. Errors: the request was cancelled.
+    /// Reports progress. Errors: the request was canceled.
     fn step(&self, done: u64, total: u64) -> Result<()>;
     fn cancelled(&self) -> bool;
 }
@@ -62,9 +62,9 @@ pub fn has_data(dataset: &dyn Data, token: &Address) -> bool {
         || dataset.holders_listed(token) > 0
 }
 
-/// Runs the security inference, and returns what later scans are compared with. `earlier`: earlier scans of the dataset's files, the newest
-/// first. `traits_of` executes a known scam's code as `traits` does, and may cache the result. Errors: besides a
-/// cancellation, what of the chain's state is needed and was not fetched.
+/// Runs the security inference; also returns the scan that later scans are compared with. `earlier`: earlier scans of the dataset's files,
+/// newest first. `traits_of` executes a known scam's code as `traits` does, and may cache the result. Errors: canceled, or on-chain state is
+/// needed that was not fetched.
 pub fn infer(
     dataset: &dyn Data,
     token: &Token,
@@ -204,7 +204,7 @@ fn live_report(facts: &Facts<'_>, exchanges: &Exchanges, cancelled: &dyn Fn() ->
         }
         Err(missing) => {
             let key = FetchKey::State { token: facts.address, missing: Arc::new(missing) };
-            let detail = format!("The state of `{}` on its chain is not here: it is fetched from the node of the dataset.", facts.address);
+            let detail = format!("The on-chain state of `{}` is not loaded yet; it is fetched from the dataset's node.", facts.address);
             Err(Problem::missing_rows(vec![key], detail))
         }
     }
@@ -286,7 +286,7 @@ fn execute(facts: &Facts<'_>, runtime: &[u8], exchanges: &Exchanges, cancelled: 
     let contracts = code::contracts(facts.address, runtime, &implementations);
     let mut report = CodeReport { owner: facts.owner, contracts, ..report };
     if let Err(why) = storage {
-        report.unfinished.push(format!("`storage` in `contracts` was left out: {why}"));
+        report.unfinished.push(format!("`storage` in `contracts` was ignored: {why}"));
     }
     report
 }

@@ -1,8 +1,8 @@
-//! Security inference: what in a token's code, holders and trading is a danger to its buyers. Each kind of detection has a file of its own;
-//! `score` turns anomalies into a score. Here stand the anomalies, grouped in three parts, and the shape of the answer.
+//! Security inference: the risks for buyers in a token's code, holders and trades. Each kind of detection has its own file; `score` turns
+//! findings into a score. This file has the findings, grouped in three parts, and the shape of the response.
 //!
-//! Like the other analyses these are pure functions: no I/O, no clock, no randomness, no state. What a whole dataset is needed for is asked
-//! through [`model::data::Data`]; [`code::inspect`] executes a contract's code without one.
+//! Like the other analyses, these are pure functions: no I/O, no clock, no randomness, no state. They query a whole dataset through
+//! [`model::data::Data`]; [`code::inspect`] executes a contract's code without a dataset.
 
 pub mod changes;
 pub mod check_log;
@@ -36,6 +36,7 @@ pub use self::{
     codes::{AnomalyCode, Group, Part},
     danger::Danger,
     simulation::Simulation,
+    transactions::percent,
 };
 use model::{address::Address, time::Time};
 
@@ -50,20 +51,20 @@ pub struct SecurityInference {
     pub similar_scams: Vec<SimilarScam>,
     /// The verdict, its strongest reasons, and the missing data.
     pub recommendation: String,
-    /// What the verdict allows beside it.
+    /// What may be shown next to the verdict.
     #[serde(skip)]
     pub danger: Danger,
     /// Every check, grouped by question, with its result. Only with `explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checks: Option<Vec<Check>>,
-    /// Details behind the figures. Only with `explain`.
+    /// Details behind the score. Only with `explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
-    /// Trades over the state of the chain. Only with `explain`, and where the dataset names a node.
+    /// Trades simulated on the on-chain state. Only with `explain`, and if the dataset has a node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub simulation: Option<Simulation>,
-    /// What differs from the scan before: where the state of the chain was read before, or files were read that the scan found otherwise. Only
-    /// with `explain`.
+    /// Differences from the previous scan, if the on-chain state was read before, or if reloaded files changed the result. Only with
+    /// `explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changed: Option<SecurityChanges>,
 }
@@ -91,54 +92,54 @@ impl AnomalyDetection {
 pub struct AnomalyPart {
     /// 0 to 100, 0 if nothing was found; null without the required data.
     pub score: Option<f64>,
-    /// `CODE: sentence`, the highest weighted strength first.
+    /// `CODE: sentence`, in descending order of weight × strength.
     pub anomalies: Vec<String>,
-    /// The same anomalies, in the same order, with their evidence. Only with `explain`.
+    /// The same findings, in the same order, with their evidence. Only with `explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Vec<Anomaly>>,
 }
 
-/// A problem of the token, or a power that its holder could abuse.
+/// A finding: an issue of the token, or an owner privilege that could be abused.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Anomaly {
     pub code: AnomalyCode,
     /// Weight within its part, 0 to 1.
     pub weight: f64,
-    /// Strength of the evidence, 0 to 1, after the discount for the holder of a power.
+    /// Strength of the evidence, 0 to 1, after the discount for the holder of a privilege.
     pub strength: f64,
-    /// Whether it alone means AVOID.
+    /// Whether this finding alone means AVOID.
     pub fatal: bool,
-    /// The finding, with its figure and source. Without the leading code and the final full stop.
+    /// The finding with its value and source table, without code and final period.
     pub sentence: String,
-    /// A person's objection: the finding then counts for nothing.
+    /// Your dispute: the finding does not affect the score.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disputed: Option<Objection>,
-    /// Measured figures.
+    /// Measured values.
     pub figures: Vec<Figure>,
     pub evidence: Vec<Evidence>,
 }
 
-/// Why a person objects to a finding, as the table `disputes` has it.
+/// Why you dispute a finding, from the table `disputes`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Objection {
     pub why: String,
-    /// When it ends; null for never.
+    /// End of the dispute; null for none.
     pub until: Option<Time>,
 }
 
-/// A named measurement, such as `share` 0.93.
+/// A named value, such as `share` 0.93.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Figure {
     pub name: &'static str,
     pub value: f64,
 }
 
-/// One piece of evidence: a call and its effect, or rows of the dataset.
+/// A piece of evidence: a call and its effect, or rows of the dataset.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Evidence {
-    /// Action or count: `setTax(99)`, `sell of 1000`, `burned within a day`.
+    /// Action or count: `setTax(99)`, `sell of 1,000 tokens`, `liquidity burned within a day`.
     pub what: String,
     /// Resulting change: `+100 tokens`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -153,7 +154,7 @@ pub struct Evidence {
     pub before: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
-    /// Rows that show it, at most `EVIDENCE_ROWS_MAX`.
+    /// Rows that show it, up to `EVIDENCE_ROWS_MAX`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rows: Vec<EvidenceRow>,
 }
@@ -190,7 +191,7 @@ pub struct EvidenceRow {
     /// Fraction of the supply, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
-    /// Further text of the row: the label, its name and source.
+    /// Further text, such as a label with its name and source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
@@ -201,7 +202,7 @@ impl EvidenceRow {
     }
 }
 
-/// A known scam that resembles the token.
+/// A known scam that is similar to the token.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SimilarScam {
@@ -210,7 +211,7 @@ pub struct SimilarScam {
     pub scam_type: Option<String>,
     /// 0 to 1, four decimal places; 1 means identical code.
     pub similarity: f64,
-    /// Anomaly codes of the code part that both show.
+    /// Finding codes of the code part that both have.
     pub shared_traits: Vec<AnomalyCode>,
     /// Number of function selectors that both have.
     pub shared_selectors: u64,
@@ -220,7 +221,7 @@ pub struct SimilarScam {
     pub source: Option<String>,
 }
 
-/// Details behind the figures.
+/// Details behind the score.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Explanation {
@@ -228,11 +229,12 @@ pub struct Explanation {
     pub uncapped_score: i64,
     /// Caps that apply, the lowest first.
     pub caps: Vec<Cap>,
-    /// Fraction of the total weight of all checks that belongs to checks that ran, 0 to 1.
+    /// The share of the total weight of all checks that belongs to the checks that ran, 0 to 1.
     pub checked: f64,
     /// Missing inputs and checks, and how to supply them.
     pub missing: Vec<Missing>,
-    /// How alike the codes of tokens are that nobody reported: `similarScams` has only what is above the tail; null with fewer than two.
+    /// Similarity of the codes of tokens that are not in a scam list: `similarScams` has only scams above its `tail`; null with fewer than
+    /// two tokens.
     pub token_similarity: Option<TokenSimilarity>,
     /// Distribution of the supply; null without holders.
     pub holders: Option<HolderMetrics>,
@@ -240,12 +242,12 @@ pub struct Explanation {
     pub execution: Option<Execution>,
 }
 
-/// Similarities of tokens' codes with each other, 0 to 1, four decimal places: what any two tokens share. Equal codes count once.
+/// Similarities of the tokens' codes to each other, 0 to 1, four decimal places. Identical codes count once.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct TokenSimilarity {
     pub pairs: u64,
     pub median: f64,
-    /// What 99 of 100 pairs do not exceed.
+    /// 99% of pairs are at most this similar.
     pub tail: f64,
     pub highest: f64,
 }
@@ -270,38 +272,38 @@ pub struct Missing {
     pub supply: String,
 }
 
-/// Distribution of the supply over holders, excluding those that hold for others.
+/// Distribution of the supply over holders, excluding custodial addresses.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HolderMetrics {
-    /// Number of free holders in the table: pools, exchanges, bridges, lockers and the token itself hold for others.
+    /// Number of individual holders in the table: burn addresses, pools, routers, exchanges, bridges, lockers and the token itself are
+    /// excluded.
     pub count: u64,
-    /// Number of holders in the table that have a balance.
+    /// Number of holders with a balance in the table.
     pub listed: u64,
-    /// The same, or as many holders as the token is said to have.
+    /// The same number, or the token's given number of holders if that is larger.
     pub holders: u64,
-    /// Fraction of the unburned supply held by the ten and fifty largest of all holders, as in every other "top
-    /// 10".
+    /// Fraction of the unburned supply that the largest 10 and 50 of all holders own, as in every other "top 10".
     pub top10: Option<f64>,
     pub top50: Option<f64>,
-    /// The same for free holders only: pools, exchanges, bridges, lockers and the token itself are excluded.
+    /// The same for individual holders.
     #[serde(rename = "top10FreeHolders")]
     pub top10_free: f64,
     #[serde(rename = "top50FreeHolders")]
     pub top50_free: f64,
-    /// Herfindahl-Hirschman index: sum of the squared shares of the free holders, which add up to 1. The most it can be, where not all
-    /// holders are given.
+    /// Herfindahl-Hirschman index: sum of the squared shares of the individual holders, whose shares add up to 1. If the holder list is
+    /// incomplete, the upper bound.
     pub hhi: f64,
-    /// The least it can be, where not all holders are given; else null.
+    /// The lower bound of the index if the holder list is incomplete; otherwise null.
     pub hhi_at_least: Option<f64>,
-    /// Nakamoto coefficient: the fewest free holders that together have more than half of what is in no pool, exchange, bridge or locker; null
-    /// if all together have less.
+    /// Nakamoto coefficient: the smallest number of individual holders that together own more than half of the supply outside pools,
+    /// exchanges, bridges and lockers; null if all listed ones together own less.
     pub nakamoto: Option<u64>,
-    /// Null where not all holders are given.
+    /// Gini coefficient; null if the holder list is incomplete.
     pub gini: Option<f64>,
-    /// The largest holders' shares, at most `LARGEST_MAX`, in descending order.
+    /// Shares of the largest individual holders, up to `LARGEST_MAX`, in descending order.
     pub largest: Vec<HolderShare>,
-    /// Fraction of all holdings that was excluded, by kind.
+    /// Excluded fraction of the supply, by kind.
     pub left_out: Vec<LeftOut>,
 }
 
@@ -317,7 +319,7 @@ pub struct HolderShare {
     pub role: Option<String>,
 }
 
-/// Addresses excluded because they hold for others: pools, lockers, exchanges, bridges, burn addresses.
+/// Excluded addresses: pools, lockers, exchanges, bridges, burn addresses.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LeftOut {
@@ -335,17 +337,17 @@ pub struct Execution {
     pub gas: u64,
     /// 4-byte selectors of the contract's functions: `0x` and eight hex digits.
     pub selectors: Vec<String>,
-    /// Source of its state: `constructor`, `runtime code`, `snapshot`.
+    /// Source of its state: `constructor`, `runtime code`, `snapshot` (the dataset's storage), `chain`.
     pub deployed_by: Option<String>,
-    /// Whether and how trading opened: `open`, `owner`, `flip`, `blocked`.
+    /// Whether and how trading opened: `open`, `wait`, `owner`, `outside`, `flip`, `blocked`.
     pub trading: Option<String>,
     /// Buy, sell and transfer tax; null if nothing was traded.
     pub taxes: Option<Taxes>,
-    /// Steps left undone, with the reason; empty if all was finished.
+    /// Incomplete steps, with the reason; empty if everything was completed.
     pub unfinished: Vec<String>,
 }
 
-/// Fraction of a sent amount that does not arrive, 0 to 1, as measured in the trial; null for actions that failed.
+/// Taxes measured in the simulation: the lost fraction of a sent amount, 0 to 1; null for a trade that failed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Taxes {
     pub buy: Option<f64>,
@@ -353,11 +355,11 @@ pub struct Taxes {
     pub transfer: Option<f64>,
 }
 
-/// Holder of a power that the contract grants.
+/// Holder of a privilege.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PowerHolder {
-    /// The owner is the zero address and the previous owner's calls fail.
+    /// Renounced: the owner is the zero address, and calls by the former owner fail.
     Nobody,
     /// A contract: a multisig, a timelock or a governance vote.
     Contract,
@@ -366,7 +368,7 @@ pub enum PowerHolder {
 }
 
 impl PowerHolder {
-    /// Discount factor on the strength of a power.
+    /// Discount factor on the strength of a privilege.
     pub fn factor(self) -> f64 {
         match self {
             Self::Nobody => 0.0,
@@ -392,7 +394,7 @@ impl Anomaly {
         }
     }
 
-    /// Takes it out of the score; it stays visible, with the reason.
+    /// Removes it from the score; it stays visible, with the reason.
     pub fn dispute(&mut self, objection: Objection) {
         self.fatal = false;
         self.disputed = Some(objection);
@@ -421,7 +423,7 @@ impl Anomaly {
         self.evidence(Evidence::of_rows(what, rows))
     }
 
-    /// Discounts a power by its holder; behaviour is never discounted.
+    /// Discounts a privilege by its holder; behavior is never discounted.
     #[must_use]
     pub fn held_by(mut self, holder: PowerHolder) -> Self {
         if self.code.is_power() {
@@ -430,12 +432,12 @@ impl Anomaly {
         self
     }
 
-    /// Weight times strength: its deduction from its part. Zero if it is disputed.
+    /// Weight times strength; zero if it is disputed.
     pub fn weighed(&self) -> f64 {
         if self.disputed.is_some() { 0.0 } else { self.weight * self.strength }
     }
 
-    /// The sentence, with the objection to it.
+    /// The sentence, with the dispute.
     pub fn told(&self) -> String {
         match &self.disputed {
             Some(objection) => format!("{} (disputed: {})", self.sentence, objection.why),

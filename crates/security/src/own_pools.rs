@@ -52,7 +52,7 @@ impl OwnPools {
     }
 }
 
-/// USD in the token's pools, as far as it is known.
+/// Known USD liquidity of the token's pools.
 pub fn known_liquidity(dataset: &dyn Data, token: &Address) -> Option<f64> {
     known_sum(dataset.pools_of(token).map(liquidity))
 }

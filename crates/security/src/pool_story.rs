@@ -26,7 +26,7 @@ pub struct Pull {
     pub at: Moment,
     /// Time of the first removal within that day.
     pub since: Time,
-    /// Amount of the token in smallest units; 0 if unknown.
+    /// Amount of the token in base units; 0 if unknown.
     pub tokens: f64,
 }
 

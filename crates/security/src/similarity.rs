@@ -1,4 +1,4 @@
-//! Similarity of contract bytecode: 5-grams of normalised opcodes, weighted by inverse document frequency. Candidates come from
+//! Similarity of contract bytecode: 5-grams of normalized opcodes, weighted by inverse document frequency. Candidates come from
 //! MinHash signatures with banding (LSH); the similarity itself is exact. Only signatures are stored, not the grams. Classifying code that
 //! is not close to any known scam is done in `bigrams`.
 
@@ -29,7 +29,7 @@ pub type Signature = [u32; HASHES];
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CodeOrigin {
     Scam,
-    /// Contract of a token that nobody reported.
+    /// Contract of a token that is in no scam list.
     Token,
 }
 
@@ -135,7 +135,7 @@ impl SimilarityIndex {
     }
 }
 
-/// Grams of a code: all runs of five normalised opcodes, counted.
+/// Grams of a code: all runs of five normalized opcodes, counted.
 pub fn grams(code: &[u8]) -> Grams {
     let symbols = normalise(code);
     let symbols = &symbols[..symbols.len().min(OPCODES_MAX)];

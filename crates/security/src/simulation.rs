@@ -1,5 +1,5 @@
-//! Shape of the simulated trades in the answer: what happened when a token was bought and sold in memory over the state of its chain. How it
-//! is done is in `code::live`.
+//! Shape of the simulated trades in the response: the results of buying and selling a token in memory, on its chain's state. The simulation
+//! itself is in `code::live`.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,7 +7,7 @@ use serde::Serialize;
 use analysis::numeric::to_four_places;
 use model::{address::Address, time::Time};
 
-/// Trades over the state of the chain at one block, in memory: nothing was sent.
+/// Trades simulated in memory on the on-chain state of one block; no transaction was sent.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Simulation {
@@ -15,44 +15,44 @@ pub struct Simulation {
     pub block: u64,
     /// Time of the block.
     pub timestamp: Time,
-    /// The deepest pool of the token; null if it has none that is known.
+    /// The token's deepest pool; null if none is known.
     pub pool: Option<Address>,
     /// Name of the pool's exchange.
     pub dex: Option<String>,
     #[serde(flatten)]
     pub trades: SimulatedTrades,
-    /// Round trips to the node that the state took.
+    /// Number of round trips to the node for the state.
     pub requests: u32,
 }
 
-/// The trades; null for those that could not be tried.
+/// The trades; null for a trade that could not be simulated.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SimulatedTrades {
-    /// The purchase of what is then sold. Null if nobody can buy, and the tokens of an earlier buyer are sold instead.
+    /// A buy of the tokens that are then sold. Null if buying fails, and an earlier buyer's tokens are sold instead.
     pub buy: Option<SimulatedTrade>,
-    /// Why nobody can buy, where the tokens of an earlier buyer are sold.
+    /// Why buying fails, if an earlier buyer's tokens are sold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buy_reason: Option<String>,
-    /// A sale of half of it, some minutes later.
+    /// A sell of half of them, some minutes later.
     pub sell: Option<SimulatedTrade>,
-    /// A sale of the rest, in the next block.
+    /// A sell of the rest, in the next block.
     pub sell_rest: Option<SimulatedTrade>,
-    /// A transfer of half of it to somebody else.
+    /// A transfer of half of them to another wallet.
     pub transfer: Option<SimulatedTrade>,
-    /// A sale of half of it, a day after the purchase.
+    /// A sell of half of them, a day after the buy.
     pub sell_after_day: Option<SimulatedTrade>,
-    /// A sale by one who was sent the tokens.
+    /// A sell by a wallet that received the tokens by transfer.
     pub sell_received: Option<SimulatedTrade>,
-    /// The largest purchase that went through and whose tokens were sold at once, as a share of the coins in the pool, 0 to 1; null if none
-    /// of 2 % or more did.
+    /// The largest buy that succeeded and whose tokens could be sold at once, as a share of the coins in the pool, 0 to 1; null if no buy of
+    /// 2% or more did.
     pub largest_share: Option<f64>,
-    /// Further sales: sooner and later, of other amounts, by other routes and other people.
+    /// Further sells: sooner and later, of other amounts, by other routes and other traders.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub trials: Vec<SimulatedTrial>,
 }
 
-/// A sale that was tried besides, by its name.
+/// A further simulated sell, by name.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SimulatedTrial {
@@ -61,18 +61,18 @@ pub struct SimulatedTrial {
     pub trade: SimulatedTrade,
 }
 
-/// Each trade in order: its member in the answer, and its name for people.
+/// Each trade in order: its field in the response, and its display name.
 pub const TRADES: [(&str, &str); 6] = [
     ("buy", "buy"),
     ("sell", "sell half"),
     ("sellRest", "sell the rest"),
-    ("sellAfterDay", "sell half a day later"),
-    ("transfer", "transfer to somebody else"),
-    ("sellReceived", "sell what was sent"),
+    ("sellAfterDay", "sell half after 1 day"),
+    ("transfer", "transfer to another wallet"),
+    ("sellReceived", "sell received tokens"),
 ];
 
 impl SimulatedTrades {
-    /// The trades that were tried, first those of `TRADES`: the name of each, and how it went.
+    /// The simulated trades, first those of `TRADES`: each name, and its result.
     pub fn tried(&self) -> impl Iterator<Item = (&str, &SimulatedTrade)> {
         let all = [&self.buy, &self.sell, &self.sell_rest, &self.sell_after_day, &self.transfer, &self.sell_received];
         let own = TRADES.into_iter().zip(all).filter_map(|((_, name), trade)| Some((name, trade.as_ref()?)));
@@ -85,9 +85,9 @@ impl SimulatedTrades {
 #[serde(rename_all = "camelCase")]
 pub struct SimulatedTrade {
     pub ok: bool,
-    /// Fraction of the tokens that did not arrive, 0 to 1; null if it failed.
+    /// Tax: the fraction of the tokens that did not arrive, 0 to 1; null if the trade failed.
     pub tax: Option<f64>,
-    /// What came, as a fraction of what the pool quoted before; null where it quotes nothing.
+    /// The amount received, as a fraction of the pool's quote before the trade; null if it quotes nothing.
     pub of_quote: Option<f64>,
     /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,12 +95,12 @@ pub struct SimulatedTrade {
 }
 
 impl SimulatedTrade {
-    /// `received 97.0 %`, or why it failed.
+    /// `received 97.0%`, or why it failed.
     pub fn outcome(&self) -> String {
         match (&self.reason, self.tax) {
             (Some(reason), _) => reason.clone(),
-            (None, Some(tax)) => format!("received {:.1} %", (1.0 - tax) * 100.0),
-            (None, None) if self.ok => "goes through".to_owned(),
+            (None, Some(tax)) => format!("received {:.1}%", (1.0 - tax) * 100.0),
+            (None, None) if self.ok => "succeeds".to_owned(),
             (None, None) => "fails".to_owned(),
         }
     }

@@ -1,5 +1,5 @@
-//! The Security view: the token's score in large digits, trading costs, and the checklist with the evidence of each check; beside it the
-//! holder concentration and similar known scams.
+//! The Security view: the token's score in large digits, taxes, and the checklist with the evidence of each check; next to it, holder
+//! concentration and similar known scams.
 
 mod checklist;
 mod gaps;
@@ -21,14 +21,14 @@ use crate::prelude::*;
 use query::question::security::SecurityQuestion;
 use security::{AnomalyCode, CheckState, Evidence};
 
-/// From this width holders and scams are drawn beside the checks.
+/// From this width holders and scams are drawn next to the checks.
 const BESIDE_WIDTH: u16 = 124;
 
 #[derive(Default)]
 pub struct SecurityView {
     token: Option<Address>,
     asked: ViewQuestion<SecurityQuestion>,
-    /// Cancelled by the user, for this generation.
+    /// Canceled by the user, for this snapshot.
     stopped: Option<u64>,
     open: HashSet<PaneEntry>,
     /// The checks; in a narrow terminal all sections.
@@ -110,12 +110,12 @@ impl View for SecurityView {
 
     fn draw_in(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let theme = context.theme;
-        let Some(token) = self.token else { return say(buffer, area, context, "no token selected; 1 chooses one") };
+        let Some(token) = self.token else { return say(buffer, area, context, "no token selected; press 1 to choose one") };
         if self.holders.is_open() {
             return self.holders.draw(buffer, area, context);
         }
         if self.stopped.is_some() {
-            return say(buffer, area, context, "cancelled; Enter asks again");
+            return say(buffer, area, context, "canceled; press Enter to restart");
         }
         if let Some(problem) = &self.asked.problem {
             let body = Panel::new(&symbol_of(context, &token)).render(area, buffer, theme);
@@ -248,7 +248,7 @@ impl SecurityView {
     fn stop(&mut self, context: &Context<'_>) -> Effect {
         self.stopped = context.snapshot.map(|snapshot| snapshot.generation);
         self.asked.clear();
-        Effect::Say("cancelled; Enter asks again".to_owned())
+        Effect::Say("canceled; press Enter to restart".to_owned())
     }
 
     /// The evidence of the check.
@@ -264,7 +264,7 @@ impl SecurityView {
             PaneEntry::Check(code) => {
                 let check = self.asked.answer()?.checks.as_ref()?.iter().find(|check| check.code == code)?;
                 let told = check.evidence.as_deref().or(check.missing.as_deref()).unwrap_or_default();
-                Some((format!("{} {}: {told}", code.word(), check.state.word().replace('_', " ")), "check"))
+                Some((format!("{} ({}), {}: {told}", code.title(), code.word(), check.state.word().replace('_', " ")), "check"))
             }
             PaneEntry::Proof(code, j) => {
                 let evidence = self.proofs(code)?.get(j)?;
@@ -291,8 +291,8 @@ impl SecurityView {
         let rule = Panel { progress: Some(done.and_then(progress::share)), ..Panel::new(&title) };
         let body = rule.render(area, buffer, context.theme);
         let says = match done {
-            Some((done, total)) => format!("inspecting: {} of {} steps; Esc cancels", format::count(done), format::count(total)),
-            None => "inspecting; Esc cancels".to_owned(),
+            Some((done, total)) => format!("analyzing: {} of {} steps; Esc cancels", format::count(done), format::count(total)),
+            None => "analyzing; Esc cancels".to_owned(),
         };
         put(buffer, body, 1, 0, &says, context.theme.dim());
         let below = below(body, 2);
@@ -304,7 +304,7 @@ const CHECK_COLUMNS: [&str; 6] = ["group", "code", "state", "weight", "evidence"
 const SCAM_COLUMNS: [&str; 8] = ["address", "name", "scamType", "similarity", "sharedTraits", "sharedSelectors", "sameCreator", "source"];
 const HOLDER_COLUMNS: [&str; 3] = ["address", "share", "role"];
 
-/// The rows' members of those names.
+/// The rows' fields of those names.
 fn exported(name: String, columns: &[&str], rows: &[impl serde::Serialize], selected: Option<usize>) -> Export {
     let members = |row| {
         let value = serde_json::to_value(row).unwrap_or_default();

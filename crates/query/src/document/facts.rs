@@ -204,7 +204,7 @@ fn checklist(part: &Value) -> PartSection {
     let counts: Vec<String> = counted.map(|(count, state)| format!("{count} {}", state_text(state))).collect();
     let mut section = Section::part("checklist", counts.join(" · "));
     for group in Group::ALL {
-        let name = group.title().to_lowercase().replace(' ', "_");
+        let name = group.word();
         let quiet = |check: &&Value| is(check, CheckState::Passed) && check["remarkable"] != true;
         let open = checks.iter().filter(|check| word(&check["group"]) == name && !quiet(check));
         let rows: Vec<_> = open.map(check).collect();

@@ -1,4 +1,4 @@
-//! The question behind GET /{contractAddress}/security/inference. Its caches (the contract corpus, traits of scams, summaries) are in
+//! The query behind GET /{contractAddress}/security/inference. Its caches (the contract corpus, traits of scams, summaries) are in
 //! `caches::security`.
 
 use schemars::JsonSchema;
@@ -33,10 +33,10 @@ request! {
 impl Question for SecurityQuestion {
     type Answer = SecurityInference;
     const NAME: &'static str = "security";
-    const SUMMARY: &'static str = "Security inference for a token contract.";
+    const SUMMARY: &'static str = "Assess a token's security.";
     const HEAVY: bool = true;
 
-    /// Files may become what they were: then what changed is the only difference.
+    /// Files may return to an earlier state; then `changed` is the only difference.
     fn etag(&self, snapshot: &Snapshot) -> String {
         let changed = snapshot.security.earlier(&self.contract_address).len();
         snapshot.etag(&if self.explain && changed > 1 { format!("{}\n{changed}", self.target()) } else { self.target() })
@@ -57,8 +57,8 @@ impl Question for SecurityQuestion {
             return Err(Problem::new(
                 Code::NoSecurityData,
                 format!(
-                    "Token `{}` has no rows in `contracts`, `transfers` or `holders`: add one of them to the dataset folder, or \
-                     name a node of its chain in dataset.toml ([tables.contracts] source).{known}",
+                    "No security data for token `{}`. Add rows to `contracts`, `transfers` or `holders`, or name a node of its chain in \
+                     dataset.toml ([tables.contracts] source).{known}",
                     self.contract_address
                 ),
             ));
@@ -71,7 +71,7 @@ impl Question for SecurityQuestion {
         let inferred = infer::infer(dataset, token, (corpus, &snapshot.settings.exchanges), &earlier, self.explain, &traits_of, &watch);
         let (mut answer, scan) =
             inferred.map_err(|problem| self.unread(snapshot, progress).filter(|_| problem.is_missing_state()).unwrap_or(problem))?;
-        // A cancelled answer is incomplete and must not be cached.
+        // A canceled result is incomplete and must not be cached.
         progress.step(1, 1)?;
         if let Some(states) = dataset.chain_states_of(&self.contract_address) {
             states.settle(&self.contract_address);
@@ -83,21 +83,19 @@ impl Question for SecurityQuestion {
     }
 }
 
-/// The code of a finding as a person writes it. Errors: there is none of that name.
+/// Parses a finding code as people write it. Errors: the code is unknown.
 pub fn finding_code(text: &str) -> std::result::Result<String, String> {
     let words = || AnomalyCode::ALL.iter().map(|code| code.word());
     let upper = text.trim().to_ascii_uppercase();
     words().find(|word| *word == upper).map(str::to_owned).ok_or_else(|| {
-        let near = meant(&upper, words()).map_or_else(
-            || "the checklist of the Security view and of a report names them, as `SELL_TAX`".to_owned(),
-            |near| format!("did you mean `{near}`?"),
-        );
-        format!("no finding has the code `{text}`: {near}")
+        let near = meant(&upper, words())
+            .map_or_else(|| "the Security view lists the codes, such as `SELL_TAX`".to_owned(), |near| format!("did you mean `{near}`?"));
+        format!("unknown finding code `{text}`; {near}")
     })
 }
 
 impl SecurityQuestion {
-    /// Why what is missing of the chain could not be read.
+    /// Why the missing on-chain state could not be read.
     fn unread(&self, snapshot: &Snapshot, progress: &Progress) -> Option<Problem> {
         let why = snapshot.security.unread(&self.contract_address)?;
         progress.note_partial();
@@ -115,8 +113,7 @@ impl SecurityQuestion {
 }
 
 impl SecurityQuestion {
-    /// The verdict for what stands beside it in an answer about something else; `None` where it cannot be told now. Errors: rows that the
-    /// deck fetches are missing; cancelled.
+    /// The verdict to show next to other results; `None` if it is unknown now. Errors: rows must be fetched first; canceled.
     pub fn verdict(snapshot: &Snapshot, token: Address, progress: &Progress) -> Result<Option<SecuritySummary>> {
         if snapshot.require(Self::NEEDS).is_err() {
             progress.note_partial();
@@ -130,22 +127,22 @@ impl SecurityQuestion {
     }
 }
 
-/// `Security: AVOID, score 0. A sale fails: what was bought cannot be sold (SELL_BLOCKED).`: what stands before everything else about a
-/// token; `None` where nothing has to.
+/// `Security: AVOID, score 0. Selling fails (SELL_BLOCKED): bought tokens cannot be sold (honeypot).`: the warning that precedes everything
+/// else about a token; `None` if there is none.
 pub fn warning(danger: Danger, score: i64) -> Option<String> {
     let fails = danger.against_sale().filter(|_| danger.sale_fails());
-    let fails = fails.map_or_else(String::new, |code| format!(" A sale fails: {} ({}).", code.meaning(), code.word()));
+    let fails = fails.map_or_else(String::new, |code| format!(" Selling fails ({}): {}.", code.word(), code.meaning()));
     danger.warns_first().then(|| format!("Security: {}, score {score}.{fails}", danger.word()))
 }
 
-/// A warning that goes with a token.
+/// A warning about a token.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct SecurityWarning {
     pub token_address: Address,
     pub warning: String,
 }
 
-/// The warnings that go with these tokens: those to avoid, and those whose sale fails.
+/// The warnings about these tokens: tokens to avoid, and tokens that cannot be sold.
 #[derive(Debug, Clone)]
 pub struct WarningsOf(pub Vec<Address>);
 
@@ -184,7 +181,7 @@ mod tests {
     #[test]
     fn a_code_is_proposed_where_it_is_near() {
         assert_eq!(finding_code("sell_tax"), Ok("SELL_TAX".to_owned()));
-        assert_eq!(finding_code("SEL_TAX"), Err("no finding has the code `SEL_TAX`: did you mean `SELL_TAX`?".to_owned()));
+        assert_eq!(finding_code("SEL_TAX"), Err("unknown finding code `SEL_TAX`; did you mean `SELL_TAX`?".to_owned()));
         let far = finding_code("NOSUCH").expect_err("no code");
         assert!(!far.contains("did you mean"), "{far}");
     }
@@ -203,10 +200,7 @@ mod tests {
         };
         assert!(said("100000").contains("of the supply outside pools and exchanges (holders)"));
         let listed = said("");
-        assert!(
-            listed.contains("of the balances listed outside pools and exchanges, as the total supply is not known (holders)"),
-            "{listed}"
-        );
+        assert!(listed.contains("of the listed balances outside pools and exchanges, with the total supply unknown (holders)"), "{listed}");
         assert!(!listed.contains("of the supply "), "{listed}");
     }
 
@@ -223,7 +217,10 @@ mod tests {
         assert!(explanation.caps.iter().any(|cap| cap.score == 85 && cap.reason == said), "{:?}", explanation.caps);
         let of_pools = |code| explanation.missing.iter().any(|missing| missing.what == said && missing.codes.contains(&code));
         assert!([AnomalyCode::LpUnlocked, AnomalyCode::LiquidityPulled].into_iter().all(of_pools), "{:?}", explanation.missing);
-        let asks_for_rows = explanation.missing.iter().any(|missing| missing.supply.contains("rows of `pools`"));
+        let asks_for_rows = explanation
+            .missing
+            .iter()
+            .any(|missing| missing.supply.contains("pools to `pools`") || missing.supply.contains("`pools` rows"));
         assert!(!asks_for_rows, "{:?}", explanation.missing);
     }
 }

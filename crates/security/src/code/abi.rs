@@ -21,7 +21,7 @@ pub(super) const OWNER_OF_IT: [Selector; 2] = [[0x8D, 0xA5, 0xCB, 0x5B], [0x89, 
 /// `implementation()`, answered by early proxies.
 pub(super) const IMPLEMENTATION: Selector = [0x5C, 0x60, 0xDA, 0x1B];
 
-/// Number of elements of a fixed-size array that get values; the others are zero.
+/// Number of elements of a fixed-size array that get values; the rest is zero.
 const LIST_MAX: usize = 16;
 /// Maximum number of bytes of all those zeros: a signature may name any length.
 const ZEROS_MAX: usize = 1 << 16;
@@ -214,7 +214,7 @@ impl RoleNames {
             (self.pair, "pair"),
             (self.people.owner, "owner"),
             (self.owner, "owner"),
-            (self.people.stranger, "stranger"),
+            (self.people.stranger, "outsider"),
             (self.people.holder, "holder"),
             (self.people.other, "other holder"),
             (self.people.newcomer, "newcomer"),
@@ -254,7 +254,7 @@ const DIGITS: usize = 4;
 /// No 256-bit word has more digits.
 const DIGITS_MAX: usize = 80;
 
-/// Formats an amount: in tokens if the decimals are known, else in raw units.
+/// Formats an amount: in tokens if the decimals are known, otherwise in base units.
 pub(super) fn amount(value: U256, decimals: Option<u8>) -> String {
     amount_to(value, decimals, DIGITS)
 }
@@ -270,7 +270,7 @@ pub(super) fn change(was: U256, now: U256, decimals: Option<u8>) -> [String; 3] 
 
 fn amount_to(value: U256, decimals: Option<u8>, digits_shown: usize) -> String {
     let Some(decimals) = decimals.map(usize::from).filter(|_| value != U256::MAX) else {
-        return format!("{} raw units", figure(value, digits_shown));
+        return format!("{} base units", figure(value, digits_shown));
     };
     let (whole, rest) = value.div_rem(U256::from(10).pow(U256::from(decimals)));
     if whole >= U256::from(WHOLE_MAX) {
@@ -297,7 +297,7 @@ fn grouped(digits: &str) -> String {
     groups.join(",")
 }
 
-/// Display text of a call: by name if it is published, else by selector.
+/// Display text of a call: its name if that is published, otherwise its selector.
 pub(super) fn named(selector: Selector, arguments: &str) -> String {
     signatures::name(selector).map_or_else(|| format!("{}({arguments})", hex(selector)), |name| format!("{name}({arguments})"))
 }
@@ -331,8 +331,8 @@ mod tests {
             (U256::from(1_234_567_891), Some(6), "1,234.5678 tokens"),
             (U256::from(250), Some(0), "250 tokens"),
             (ten(60), Some(18), "1e42 tokens"),
-            (U256::MAX, Some(18), "2^256-1 raw units"),
-            (ten(20), None, "1e20 raw units"),
+            (U256::MAX, Some(18), "2^256-1 base units"),
+            (ten(20), None, "1e20 base units"),
         ];
         for (value, decimals, text) in cases {
             assert_eq!(amount(value, decimals), text);
@@ -370,8 +370,8 @@ mod tests {
     fn a_change_has_so_many_digits_that_before_and_after_differ() {
         let ten = |power: u64| U256::from(10).pow(U256::from(power));
         for (was, now, decimals, expected) in [
-            (ten(24), ten(24) + ten(20), None, ["1e24 raw units", "1.0001e24 raw units", "+1e20 raw units"]),
-            (ten(24), ten(24) + ten(12), None, ["1e24 raw units", "1.000000000001e24 raw units", "+1e12 raw units"]),
+            (ten(24), ten(24) + ten(20), None, ["1e24 base units", "1.0001e24 base units", "+1e20 base units"]),
+            (ten(24), ten(24) + ten(12), None, ["1e24 base units", "1.000000000001e24 base units", "+1e12 base units"]),
             (ten(21) * U256::from(2), ten(20) * U256::from(21), Some(18), ["2,000 tokens", "2,100 tokens", "+100 tokens"]),
             (ten(21), ten(21) + U256::ONE, Some(18), ["1,000 tokens", "1,000.000000000000000001 tokens", "+0.000000000000000001 tokens"]),
             (ten(20), U256::ZERO, Some(18), ["100 tokens", "0 tokens", "-100 tokens"]),

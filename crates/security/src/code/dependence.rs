@@ -1,5 +1,5 @@
-//! Whether a sale that goes through in a fresh deployment also goes through on the chain: the storage slots read on its way whose values
-//! there are not known, and the functions that write them. A slot counts only if some value of it stops or taxes the trade.
+//! Whether a sell that succeeds in a fresh deployment also succeeds on-chain: the storage slots that it reads and whose on-chain values are
+//! unknown, and the functions that write them. A slot counts only if some value of it blocks or taxes the trade.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,15 +35,15 @@ pub(super) struct SlotWriter {
 /// Slots with the functions that wrote them, other than those that move tokens or permit it.
 pub(super) type SlotWriters = BTreeMap<(Address, U256), Vec<SlotWriter>>;
 
-/// Whether a sale on the chain goes as in the trial.
+/// Whether an on-chain sell goes as in the simulation.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum SaleState {
-    /// Nothing was sold, or not every slot was tried.
+    /// Nothing was sold, or not every slot was tested.
     #[default]
     Unknown,
-    /// The data do not show whether it goes through; the reason.
+    /// The data does not show whether it succeeds; the reason.
     Depends(String),
-    /// It depends on nothing that is not known.
+    /// It depends on nothing unknown.
     Stands,
 }
 
@@ -64,21 +64,21 @@ pub(super) fn of_sale(machine: &mut Machine<'_>, scene: &Scene, asked: &Asked<'_
     let Some(trade) = Trade::observe(machine, scene) else { return SaleState::Unknown };
     let stored = asked.deployed_by == DeployedBy::Snapshot;
     if stored && asked.whole {
-        let closed = "in the storage of the dataset, nobody sells until trading is opened";
+        let closed = "with the dataset's storage, selling is disabled until trading opens";
         return if asked.open { SaleState::Stands } else { SaleState::Depends(closed.into()) };
     }
     let power = asked.found.iter().find(|anomaly| STOPPING.contains(&anomaly.code) && anomaly.strength > 0.0);
     let by_power = power.and_then(|power| trade.of_power(power, asked));
     let on = by_power
         .or_else(|| trade.slot_that_matters(machine, scene, asked))
-        .or_else(|| power.map(|power| format!("whether it does on the chain is not known, as {}", power.sentence)))
+        .or_else(|| power.map(|power| format!("the on-chain state is unknown, and {}", power.sentence)))
         .or_else(|| trade.answers_that_matter(machine, scene))
-        .or_else(|| (!trade.legs[2].ok).then(|| "a sale through a router that is not the pair fails".to_owned()));
+        .or_else(|| (!trade.legs[2].ok).then(|| "a sell through a router other than the pair fails".to_owned()));
     match on {
         Some(on) => {
-            let sells = if stored { "with the storage of the dataset, which is incomplete, it sells" } else { "a fresh deployment sells" };
-            let once = if asked.open { "" } else { " once trading is opened" };
-            SaleState::Depends(format!("{sells}{once}; {on}; add `storage` of the token, with all its slots"))
+            let sells = if stored { "selling works with the dataset's incomplete storage" } else { "selling works in a fresh deployment" };
+            let once = if asked.open { "" } else { " once trading opens" };
+            SaleState::Depends(format!("{sells}{once}, but {on}; add the token's complete `storage`"))
         }
         None if machine.stopped.is_some() => SaleState::Unknown,
         None => SaleState::Stands,
@@ -180,7 +180,7 @@ impl Trade {
         let alone = unknown.iter().take(SLOTS_MAX).copied().find(|slot| self.changes(machine, scene, *slot));
         // Decoys must not hide the slot that matters.
         if alone.is_none() && unknown.len() > SLOTS_MAX {
-            return Some(format!("it depends on {} slots, too many to try, whose values on the chain are not known", unknown.len()));
+            return Some(format!("it depends on {} storage slots with unknown on-chain values, too many to try", unknown.len()));
         }
         let slot = alone.or_else(|| self.two_that_matter(machine, scene, &unknown))?;
         let writer = asked.writers.get(&slot).and_then(|writers| writers.first());
@@ -202,8 +202,8 @@ impl Trade {
         None
     }
 
-    /// Whether it is a mapping entry that nobody else sets: of a seller, whom no constructor knew, or of a mapping in which everybody
-    /// writes an entry of their own, such as the delegate of their votes.
+    /// Whether it is a mapping entry that only its account sets: the entry of a seller, whom no constructor knew, or in a mapping where each
+    /// account writes its own entry, such as the delegate of its votes.
     fn own_entry(&self, scene: &Scene, (at, slot): (Address, U256), asked: &Asked<'_>) -> bool {
         let own = |account: Address| {
             let moved = self.trace.entry_of(slot, abi::word_of(account), abi::word_of(scene.people.stranger));
@@ -261,7 +261,7 @@ impl Trade {
             self.worse(machine, scene).is_some()
         });
         machine.rollback(mark);
-        worse.then(|| format!("it depends on what {outside:#x} answers, whose code is not known"))
+        worse.then(|| format!("it depends on the response of {outside:#x}, whose code is unknown"))
     }
 
     /// Names the slot of the trade that the power's call writes.
@@ -286,15 +286,16 @@ impl Trade {
 
     fn text(&self, slot: (Address, U256), writer: Option<(Selector, &str, Caller)>, by_constructor: bool) -> String {
         let place = self.place(slot);
-        let who = match writer {
+        match writer {
             Some((selector, arguments, caller)) => {
-                let who = if caller == Caller::Stranger { "a stranger".to_owned() } else { caller.with_article() };
-                format!("which `{}` by {who} writes, ", abi::named(selector, arguments))
+                let (who, call) = (caller.with_article(), abi::named(selector, arguments));
+                format!("it depends on {place}, which {who} can set with `{call}` and whose on-chain value is unknown")
             }
-            None if by_constructor => "which the constructor may have written, ".into(),
-            None => String::new(),
-        };
-        format!("it depends on {place}, {who}and its value on the chain is not known")
+            None if by_constructor => {
+                format!("it depends on {place}, which the constructor may have set and whose on-chain value is unknown")
+            }
+            None => format!("it depends on {place}, whose on-chain value is unknown"),
+        }
     }
 }
 

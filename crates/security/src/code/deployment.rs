@@ -1,5 +1,5 @@
-//! Deployment of the token: by its constructor, from a storage snapshot, or from runtime code alone, with our account in the owner's place.
-//! Balances are dealt in `funding`.
+//! Deployment of the token: by its constructor, from a storage dump, or from runtime code alone, with a simulated account as the owner.
+//! `funding` creates the balances.
 
 use evmole::DynSolType;
 use revm::primitives::{Address, U256};
@@ -20,9 +20,9 @@ model::words! {
         Constructor = "constructor",
         /// Runtime code only: every slot is zero except those that hold our owner.
         Code = "runtime code",
-        /// Runtime code with the storage snapshot of the dataset.
+        /// Runtime code with the dataset's storage dump.
         Snapshot = "snapshot",
-        /// The state of the chain at one block.
+        /// The on-chain state at one block.
         Chain = "chain",
     }
 }
@@ -142,7 +142,7 @@ pub(super) fn set_up(machine: &mut Machine<'_>, input: &CodeInput<'_>, functions
     deployment
 }
 
-/// The owner after the constructor ran: the address returned by `owner()`, unless it is one of ours; else the deployer.
+/// The owner after the constructor ran: the address returned by `owner()`, or the deployer if that is a simulated account.
 fn owner_of(machine: &mut Machine<'_>, token: Address) -> Address {
     let named = abi::OWNER_OF_IT.iter().find_map(|selector| machine.ask(token, *selector, &[])).map(abi::address_of);
     let Some(named) = named.filter(|named| !invented(machine, *named) && machine.world().mocked(*named)) else {
@@ -322,7 +322,7 @@ impl Assumption<'_, '_> {
         written
     }
 
-    /// Records the address that the caller was compared with, unless it is one of ours.
+    /// Records the address that the caller was compared with, unless it is a simulated account.
     fn note_privileged(&mut self, other: U256, slot: Option<U256>) {
         let (deployment, address) = (&mut *self.deployment, abi::address_of(other));
         let people = self.machine.people;

@@ -1,4 +1,4 @@
-//! Effects of one call: balances and a trading trial compared with those before it. The calls are chosen in `powers` and weighed in
+//! Effects of one call: balances and a simulated trade compared with those before it. The calls are chosen in `powers` and weighed in
 //! `findings`.
 
 use std::collections::HashSet;
@@ -38,7 +38,7 @@ pub(super) enum Power {
     TaxOne,
     /// One holder pays less than before, while another pays the same.
     Exempt,
-    /// A larger sale fails, while one of ordinary size goes through.
+    /// A larger sell fails, while one of ordinary size succeeds.
     LowerLimit,
     Gate,
     Destroy,
@@ -68,9 +68,9 @@ impl Power {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Caller {
     Owner,
-    /// An address found in the code, or in the storage of the dataset.
+    /// An address found in the code or in the dataset's storage.
     Privileged,
-    /// Whoever meets conditions that nobody here is known to meet.
+    /// A caller that meets conditions which no account here is known to meet.
     Recognized,
     Stranger,
 }
@@ -85,9 +85,14 @@ impl Caller {
         }
     }
 
-    /// Its name in a sentence, after `the` where it takes one.
-    pub(super) fn with_article(self) -> String {
-        if self == Self::Recognized { self.word().to_owned() } else { format!("the {}", self.word()) }
+    /// Its name in a sentence.
+    pub(super) fn with_article(self) -> &'static str {
+        match self {
+            Self::Owner => "the owner",
+            Self::Privileged => "an authorized address",
+            Self::Recognized => "a caller that meets its conditions",
+            Self::Stranger => "any caller",
+        }
     }
 }
 
@@ -113,7 +118,7 @@ pub(super) struct FunctionEffect {
     pub(super) of_other: bool,
     /// Whether they were the token contract's own.
     pub(super) of_contract: bool,
-    /// Whether the taken tokens were burned: the supply fell by the same amount and nobody gained.
+    /// Whether the taken tokens were burned: the supply fell by the same amount and no account gained.
     pub(super) burnt: bool,
     /// Address and amount taken, if none of our accounts gained.
     pub(super) taken: Option<(Address, U256)>,
@@ -185,7 +190,7 @@ impl BalanceSheet {
         self.coins.iter().find(|(of, _)| *of == who).map_or(U256::ZERO, |(_, coins)| *coins)
     }
 
-    /// Whether the call wrote a slot of this account's own balance. Changing a shared ledger or scale takes from nobody in particular.
+    /// Whether the call wrote a slot of this account's own balance. Changing a shared ledger or scale takes from no particular account.
     fn wrote(&self, who: Address, outcome: &EvmOutcome) -> bool {
         self.own.iter().any(|(of, slot)| *of == who && outcome.writes.contains(slot))
     }
@@ -375,7 +380,7 @@ pub(super) fn false_transfer(before: &Baseline<'_>, call: &FunctionCall, outcome
     let mut logged = outcome.logs.iter().filter_map(|log| transfer_in(log, before.scene.token));
     let known = |who: &Address| before.balances.of.iter().any(|(of, had)| of == who && !of.is_zero() && !had.is_zero());
     if let Some((from, _, value)) = logged.find(|(from, to, value)| known(from) && from != to && !value.is_zero()) {
-        let after = format!("{} told", abi::amount(value, before.scene.funding.decimals));
+        let after = format!("{} in the event", abi::amount(value, before.scene.funding.decimals));
         effects.push(call.effect(Power::FalseTransfer, 1.0, holds(before, from, before.balances.get(from)), after));
     }
 }
@@ -431,7 +436,7 @@ impl Movement<'_> {
         FunctionEffect { change: Some(change), ..effect }
     }
 
-    /// Detects tokens taken from the contract itself, from the owner by a stranger, or from the burn address.
+    /// Detects tokens taken from the contract itself, from the owner by an outside caller, or from the burn address.
     fn dispensed(&self) -> Vec<FunctionEffect> {
         let scene = self.before.scene;
         // In an owner's call, the zero address may only stand for a setting that no constructor has set.
@@ -549,25 +554,20 @@ pub(super) fn stopped(
     let all = was.sell.ok && !after.sell.ok && after.other_sell.is_none_or(|leg| !leg.ok);
     if was.sell.ok && !after.sell.ok {
         let power = if all { Power::StopSells } else { Power::Blacklist };
-        effects.push(call.effect(
-            power,
-            1.0,
-            "sell goes through",
-            if all { "sells fail" } else { "sell fails, another holder's does not" },
-        ));
+        effects.push(call.effect(power, 1.0, "sell succeeds", if all { "sells fail" } else { "sell fails, another holder's does not" }));
     }
     // A freeze may stop the holder's transfers but forget the router's transferFrom. The frozen account must not be the newcomer.
     let own_hands = was.send.ok && !after.send.ok && after.sell.ok && after.other_send.is_some_and(|leg| leg.ok);
     if own_hands && !call.filling.addresses.contains(&before.scene.people.newcomer) {
-        effects.push(call.effect(Power::Blacklist, OWN_HANDS, "transfer goes through", "transfer fails, another holder's does not"));
+        effects.push(call.effect(Power::Blacklist, OWN_HANDS, "transfer succeeds", "transfer fails, another holder's does not"));
     }
     // Stopping both buys and sells is a pause; stopping buys alone is a different power.
     if was.buy.ok && !after.buy.ok && !all && after.other_buy.is_none_or(|leg| !leg.ok) {
-        effects.push(call.effect(Power::StopBuys, 1.0, "buy goes through", "buys fail"));
+        effects.push(call.effect(Power::StopBuys, 1.0, "buy succeeds", "buys fail"));
     }
     for (name, old, new) in [("buy", was.buy, after.buy), ("sell", was.sell, after.sell)] {
         if old.ok && new.ok && (old.share - new.share).abs() >= EXEMPT_STEP {
-            let text = |share: f64| format!("{name} receives {:.1} %", share * 100.0);
+            let text = |share: f64| format!("{name} receives {:.1}%", share * 100.0);
             // Purchases come one after the other, and the first may be taxed for its haste.
             let one = name == "sell" && only_one(machine, before);
             let power = match (old.share - new.share >= TAX_STEP, one) {
@@ -580,7 +580,7 @@ pub(super) fn stopped(
         }
     }
     if was.large.is_some_and(|leg| leg.ok) && after.sell.ok && after.buy.ok && !trial::large_sale(machine, before.scene).ok {
-        effects.push(call.effect(Power::LowerLimit, 1.0, "a larger sell goes through", "a larger sell fails, an ordinary one does not"));
+        effects.push(call.effect(Power::LowerLimit, 1.0, "a larger sell succeeds", "a larger sell fails, a smaller one succeeds"));
     }
     let gate_address = &before.scene.people.gate;
     if after.called.contains(gate_address) && !was.called.contains(gate_address) {
@@ -606,6 +606,6 @@ fn gate(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &FunctionCall, e
     if scores.iter().any(|score| *score != scores[0]) {
         // Whether the caller has lost the power by handing it over.
         let control_transferred = !machine.simulate(call.from, call.to, call.data.clone()).ok;
-        effects.push(FunctionEffect { control_transferred, ..call.effect(Power::Gate, 1.0, "own rules", "another contract's word") });
+        effects.push(FunctionEffect { control_transferred, ..call.effect(Power::Gate, 1.0, "own rules", "another contract's response") });
     }
 }

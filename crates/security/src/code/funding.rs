@@ -1,4 +1,4 @@
-//! Test balances for trading: dealt by transfers from the owner, or, where that fails, by writing the storage slots that a balance is read
+//! Test balances for trading: by transfers from the owner, or, if those fail, by writing the storage slots that a balance is read
 //! from. No function name and no storage layout is assumed.
 
 use revm::primitives::{Address, U256};
@@ -55,8 +55,7 @@ impl Funding {
 /// Balance of a holder over the state of a chain, in trades.
 const TRADES_HELD: u64 = 20;
 
-/// Deals balances to the holders over the state of a chain: out of the pool, else from the owner, else by writing them. Returns `None` if all
-/// fail.
+/// Gives the holders test balances on on-chain state: from the pool, or from the owner, or by writing them. Returns `None` if all fail.
 pub(super) fn fund_on_chain(machine: &mut Machine<'_>, scene: &Scene, supply: U256, told: Option<u8>) -> Option<Funding> {
     let token = scene.token;
     let decimals = machine.ask(token, DECIMALS, &[]).and_then(|word| u8::try_from(word).ok()).filter(|decimals| *decimals <= 36).or(told);

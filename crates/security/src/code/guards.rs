@@ -1,5 +1,5 @@
-//! Which branches of a contract depend on who calls or on what is passed: the words on the stack are followed from where they come from to the
-//! jumps that they decide. Somebody whom nobody here knows passes such a condition; a call can be made that passes it, too.
+//! Which branches of a contract depend on the caller or the arguments: the words on the stack are traced from their origin to the jumps that
+//! they decide. An unknown caller may meet such a condition, so a call can be made that meets it too.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -37,7 +37,7 @@ pub(super) struct Guard {
     pub(super) of_caller: bool,
     /// What the caller's word or an argument has to be equal to, where it is one word.
     pub(super) against: Option<U256>,
-    /// An earlier branch that the same word decided: of two conditions that both have to hold, that is the first.
+    /// An earlier branch that the same word decided: the first one, if two conditions must both be true.
     pub(super) same_as: Option<Branch>,
 }
 
@@ -63,7 +63,7 @@ impl Sources {
         if self.of_person() { self | Self::HASHED } else { self }
     }
 
-    /// Whether somebody may pass a branch that such a word decides, compared with `against` or with another word that was passed, if it is.
+    /// Whether a caller may pass a branch that such a word decides, possibly compared with `against` or with another argument.
     fn is_guard(self, compared: bool, one_word: bool) -> bool {
         // What is computed with a balance fails for who has too little of it.
         if self.has(Self::LEDGER) {
@@ -107,7 +107,7 @@ struct Origin {
 /// One execution of code: the stack and the memory, as far as they are followed.
 #[derive(Debug, Default)]
 struct Frame {
-    /// In whose place the code runs; whether it is followed, and is called by the person; and where what it was passed comes from.
+    /// The address in whose place the code runs; whether it is traced, and is called by the trader; and the origin of its arguments.
     at: Address,
     watched: bool,
     by_person: bool,
@@ -265,7 +265,7 @@ impl Frame {
 /// Follows the words of a call.
 #[derive(Debug, Default)]
 pub(super) struct GuardTrace {
-    /// Contracts whose branches are nobody's in particular.
+    /// Contracts whose branches belong to no token.
     exchange: Vec<Address>,
     ledger: Rc<HashSet<(Address, U256)>>,
     frames: Vec<Frame>,

@@ -1,5 +1,5 @@
-//! Execution over the state of the chain: the real pool is traded with, and then the real owner's powers are tried, all in memory. What the
-//! state lacks is returned, so that it can be fetched and the contract executed again.
+//! Execution on on-chain state: trades in the real pool, then tests of the real owner's privileges, all in memory. Missing state is returned,
+//! so that it can be fetched and the contract executed again.
 
 mod exchanges;
 mod pools;
@@ -68,7 +68,7 @@ pub struct LiveInput<'a> {
     pub token: model::address::Address,
 }
 
-/// Executes the token over the state of its chain. Errors: what of the state is needed and not known.
+/// Executes the token on the state of its chain. Errors: the state that is needed and unknown.
 pub fn inspect(
     input: &CodeInput<'_>,
     live: &LiveInput<'_>,
@@ -94,12 +94,14 @@ pub fn inspect(
         let mut machine = Machine::of_chain(budget, cancelled, (world, circumstances), (live.chain, head));
         Run { input, live, token, places: &places, all_opened }.execute(&mut machine)
     });
-    ran.unwrap_or_else(|| Ok(CodeReport { unfinished: vec!["executing it broke off".into()], ..CodeReport::default() }))
+    ran.unwrap_or_else(|| {
+        Ok(CodeReport { unfinished: vec!["the execution stopped with an internal error".into()], ..CodeReport::default() })
+    })
 }
 
 /// Who owns the token.
 struct LiveOwner {
-    /// As the contract names it, else as the dataset has it; `None` once it was renounced.
+    /// The contract's own, or the dataset's if it has none; `None` once renounced.
     now: Option<Address>,
     /// As the dataset has it.
     told: Option<Address>,
@@ -194,7 +196,7 @@ impl Run<'_> {
         let mut deployment = Deployment::new(self.token, machine.people.owner, DeployedBy::Chain, None);
         report.deployed_by = Some(DeployedBy::Chain);
         if !shape.token() {
-            report.unfinished.push("it is not a token: it has no transfer or no balanceOf".into());
+            report.unfinished.push("not a token: transfer or balanceOf is missing".into());
             return self.complete(machine).map(drop);
         }
         if let Some(owner) = owner.now.or(owner.told) {
@@ -235,7 +237,7 @@ impl Run<'_> {
         });
         self.judge(&trials, pool, report);
         let Some(funding) = funding::fund_on_chain(machine, &scene, supply, input.decimals) else {
-            report.unfinished.push("no balance could be dealt, so the owner's powers were not tried".into());
+            report.unfinished.push("no test balance could be created, so owner privileges were not tested".into());
             return self.complete(machine).map(|whole| give_up_unless(whole, report));
         };
         let scene = Scene { funding, ..scene };
@@ -246,24 +248,24 @@ impl Run<'_> {
     fn judge(&self, trials: &Trials, pool: Option<&LivePool>, report: &mut CodeReport) {
         let block = self.live.state.block().map_or(0, |head| head.number);
         let Some(pool) = pool else {
-            let none = format!("no pool of it was found at the exchanges known on {}", self.live.chain);
+            let none = format!("no pool of the token was found on the known exchanges of {}", self.live.chain);
             let unsearched = if self.all_opened { "" } else { ", and the node does not search the whole chain for pools with hooks" };
             report.sale = SaleState::Depends(format!("{none}{unsearched}"));
             return;
         };
-        let at = format!("in its pool at {} at block {block}", pool.dex);
+        let at = format!("in its {} pool at block {block}", pool.dex);
         report.taxes = Some(verdict::taxes(trials));
         report.traded = trials.sell.is_some();
         report.trials = Some(trials.done());
         report.anomalies.extend(verdict::findings(trials, &at));
         report.sale = match (&trials.sell, &trials.buy) {
             (Some(_), _) => SaleState::Stands,
-            (None, Some(Deal { reason: Some(why), .. })) => SaleState::Depends(format!("nobody can buy it {at} ({why})")),
-            (None, _) => SaleState::Depends("its trades were cut off for their length".to_owned()),
+            (None, Some(Deal { reason: Some(why), .. })) => SaleState::Depends(format!("buying fails {at}: {why}")),
+            (None, _) => SaleState::Depends("the simulated trades hit the step limit".to_owned()),
         };
         report.proofs = [AnomalyCode::SellBlocked, AnomalyCode::SellTax].map(|code| (code, verdict::evidence(trials))).into();
         if trials.unfinished {
-            report.unfinished.push("some trades were cut off for their length".to_owned());
+            report.unfinished.push("some simulated trades hit the step limit".to_owned());
         }
     }
 
@@ -311,20 +313,22 @@ impl Run<'_> {
         report.opening = Some(opening);
         if opening == Opening::Owner {
             for anomaly in report.anomalies.iter_mut().filter(|anomaly| anomaly.code == AnomalyCode::SellBlocked) {
-                anomaly.sentence.push_str("; a call of the owner would let sales through");
+                anomaly.sentence.push_str("; an owner call would enable selling");
             }
         }
         report.conclusive = trial.score() >= trial::ONE_LEG;
         if !report.conclusive {
-            report.unfinished.push("no transfer went through, so the owner's powers do not show".into());
+            report.unfinished.push("no transfer succeeded, so owner privileges could not be detected".into());
         }
         report.anomalies.extend(findings::lied(&traded));
         try_powers(machine, input, shape, deployment, scene, &traded, report);
         if !self.complete(machine)? {
             let MissingState { accounts, slots, .. } = machine.world().missing();
-            let left = format!("{} slots and accounts that calls of the owner read were not fetched", accounts.len() + slots.len());
+            let left = accounts.len() + slots.len();
             report.conclusive = false;
-            report.unfinished.push(format!("{left}, so that powers may be missing"));
+            report
+                .unfinished
+                .push(format!("{left} slots and accounts that owner calls read were not fetched, so owner privileges may be missing"));
         }
         Ok(())
     }
@@ -341,7 +345,7 @@ fn give_up_unless(whole: bool, report: &mut CodeReport) {
     if let Some(simulation) = &mut report.simulation {
         simulation.trades = SimulatedTrades::default();
     }
-    let why = "its trades read more of the chain's state than was fetched".to_owned();
+    let why = "its trades read more of the on-chain state than was fetched".to_owned();
     report.unfinished.push(why.clone());
     report.sale = SaleState::Depends(why);
 }

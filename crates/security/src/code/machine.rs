@@ -241,12 +241,12 @@ impl<'a> Machine<'a> {
         self.wait_blocks(1);
     }
 
-    /// Goes on by so many blocks, and at least a second for each.
+    /// Advances by this number of blocks, and at least one second for each.
     pub(super) fn wait_blocks(&mut self, blocks: u64) {
         self.wait(blocks, blocks.max((blocks * self.interval_ms).div_ceil(1_000)));
     }
 
-    /// Goes on by so many seconds, and the blocks that are made in them.
+    /// Advances by this number of seconds, and the blocks created in them.
     pub(super) fn wait_seconds(&mut self, seconds: u64) {
         self.wait(seconds.saturating_mul(1_000) / self.interval_ms, seconds);
     }
@@ -348,13 +348,13 @@ impl<'a> Machine<'a> {
     fn run(&mut self, sender: Sender, kind: TxKind, data: Vec<u8>, keep: bool) -> EvmOutcome {
         if self.stopped.is_none() {
             self.stopped = if (self.cancelled)() {
-                Some("it was cancelled")
+                Some("the analysis was canceled")
             } else if self.calls >= self.budget.calls {
-                Some("the budget of calls was used up")
+                Some("the call limit was reached")
             } else if self.work >= self.missing_since.map_or(self.budget.work, |work| work + self.budget.work / MISSING_PART) {
-                Some("the budget of executed steps was used up")
+                Some("the overall step limit was reached")
             } else if self.cut >= CUT_MAX && self.world().is_of_chain() {
-                Some("too many calls were cut off for their length")
+                Some("too many calls hit the step limit")
             } else {
                 None
             };
@@ -458,7 +458,7 @@ struct CallObserver {
     called: Vec<Address>,
     handed: Vec<Address>,
     questioned: Vec<Address>,
-    /// What was asked about transactions and blocks since `forget_asked`, but by the exchange's own contracts.
+    /// The transaction and block values read since `forget_asked`, except by the exchange's own contracts.
     asked: BlockFacts,
     exchange: Vec<Address>,
     /// Branches that go the other way, and how often each was reached.

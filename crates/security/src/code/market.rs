@@ -40,11 +40,11 @@ pub(super) struct Deal {
     pub(super) ok: bool,
     /// Fraction of the tokens that did not arrive.
     pub(super) tax: Option<f64>,
-    /// What came, as a fraction of what the pool quoted before.
+    /// The amount received, as a fraction of the pool's quote before the trade.
     pub(super) of_quote: Option<f64>,
     /// Why it failed.
     pub(super) reason: Option<String>,
-    /// Whether it was cut off for its length, so that it shows nothing.
+    /// Whether it hit the step limit, so that it shows nothing.
     pub(super) cut: bool,
 }
 
@@ -53,7 +53,7 @@ impl Deal {
         Self { reason: Some(reason.into()), ..Self::default() }
     }
 
-    /// What came of what had to come, 0 if it failed.
+    /// The received fraction of the expected amount; 0 if it failed.
     pub(super) fn worth(&self) -> f64 {
         if self.ok { self.of_quote.or(self.tax.map(|tax| 1.0 - tax)).unwrap_or(1.0) } else { 0.0 }
     }
@@ -77,7 +77,7 @@ pub(super) enum SaleRoute {
     Straight,
 }
 
-/// Somebody who trades.
+/// The simulated traders of a token.
 pub(super) struct Trader<'a, 'm> {
     pub(super) machine: &'a mut Machine<'m>,
     pub(super) scene: &'a Scene,
@@ -149,7 +149,7 @@ impl<'a, 'm> Trader<'a, 'm> {
         self.moved(&outcome, [pair, who], had)
     }
 
-    /// Sells so many tokens.
+    /// Sells this amount of tokens.
     pub(super) fn sell(&mut self, who: Address, amount: U256, route: SaleRoute) -> Deal {
         let cut = self.machine.cut;
         let mut deal = match self.pool {
@@ -193,7 +193,7 @@ impl<'a, 'm> Trader<'a, 'm> {
         };
         let deal = Deal { ok: true, tax, of_quote, ..Deal::default() };
         if got.is_zero() || of_quote.is_some_and(|share| share < SALE_MIN) {
-            return Deal { ok: false, reason: Some("the sale brings next to nothing".to_owned()), ..deal };
+            return Deal { ok: false, reason: Some("the sell returns almost nothing".to_owned()), ..deal };
         }
         deal
     }
@@ -277,7 +277,7 @@ impl<'a, 'm> Trader<'a, 'm> {
         Deal { ok: true, tax: Some(1.0 - ratio(came, amount)), ..Deal::default() }
     }
 
-    /// Gives somebody tokens as an earlier buyer has them: from the pool, else by writing the balance.
+    /// Gives an account tokens like an earlier buyer's: from the pool, or by writing the balance.
     pub(super) fn give_from_pool(&mut self, who: Address) -> bool {
         let (token, pool) = (self.scene.token, self.scene.pair);
         let amount = (self.balance(pool) / U256::from(1_000)).max(U256::ONE);

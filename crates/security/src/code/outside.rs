@@ -1,5 +1,5 @@
-//! Over the state of a chain: the contracts that a transfer asks, who owns them, and whether their owners can stop sales with them; and whether
-//! what a call seemed to do to a trade stands when the trade is made at the real pool.
+//! With on-chain state: the contracts that a transfer calls, their owners, and whether those can block sells; and whether a call's effect on
+//! trades is confirmed in the real pool.
 
 use std::collections::HashSet;
 
@@ -66,18 +66,18 @@ pub(super) fn explore(
     let [contracts, empty] = asked(machine, before);
     if let Some(address) = empty.into_iter().find(|address| decides(machine, before, *address)) {
         let text =
-            format!("a transfer asks {address:#x}, where no contract is yet: whoever puts one there decides whether it goes through");
-        let shown = Evidence { what: format!("ask {address:#x}"), after: Some("no code".into()), ..Evidence::default() };
+            format!("a transfer calls {address:#x}, where no contract exists yet: whoever deploys one there decides whether it succeeds");
+        let shown = Evidence { what: format!("call to {address:#x}"), after: Some("no code".into()), ..Evidence::default() };
         report.anomalies.push(Anomaly::new(AnomalyCode::ExternalGate, 1.0, text).evidence(shown).held_by(PowerHolder::Account));
     }
     let hooks = before.scene.pool.as_ref().and_then(|pool| pool.key).map(|key| key.hooks);
     let hooks = hooks.filter(|hooks| !machine.world().code(*hooks).is_empty());
     let asked = contracts.into_iter().map(|contract| ("transfer", contract));
-    for (what, contract) in asked.chain(hooks.map(|hooks| ("trade at its pool", hooks))) {
+    for (what, contract) in asked.chain(hooks.map(|hooks| ("trade in its pool", hooks))) {
         let owner = abi::OWNER_OF_IT.iter().find_map(|selector| machine.ask(contract, *selector, &[])).map(abi::address_of);
         let owner = owner.filter(|owner| !owner.is_zero());
-        let whose = owner.map_or_else(|| "names no owner".to_owned(), |owner| format!("is owned by {}", before.scene.name(owner)));
-        shown.push(Evidence { what: format!("a {what} asks {contract:#x}, which {whose}"), ..Evidence::default() });
+        let whose = owner.map_or_else(|| "reports no owner".to_owned(), |owner| format!("is owned by {}", before.scene.name(owner)));
+        shown.push(Evidence { what: format!("a {what} calls {contract:#x}, which {whose}"), ..Evidence::default() });
         let code = machine.world().code(contract);
         let shape = functions::shape(&code);
         let mut own = Deployment::new(contract, owner.unwrap_or(deployment.owner), DeployedBy::Chain, None);
@@ -119,7 +119,7 @@ fn by_hooks(machine: &mut Machine<'_>, before: &Baseline<'_>, target: &Target<'_
                 if written.is_empty() || !seen.insert(written) {
                     continue;
                 }
-                let effect = call.effect(Power::StopSells, 1.0, "a sale at the pool goes through", "it fails, or brings less");
+                let effect = call.effect(Power::StopSells, 1.0, "a sell in the pool succeeds", "it fails or pays less");
                 let effect = FunctionEffect { of_other: true, ..effect };
                 if sold(machine, before.scene, holder, Some(&effect)) < WORSE * usual {
                     found.effects.push(effect);

@@ -1,5 +1,5 @@
-//! The accounts of a world: people, and the exchange they trade at. They are derived from the data and the token, so that no contract can
-//! know them, and the same question gives the same bytes.
+//! The accounts of a world: traders, owner and exchange. They are derived from the data and the token, so that no contract can know them, and
+//! the same query gives the same bytes.
 
 use revm::primitives::{Address, B256, U256, keccak256};
 

@@ -1,5 +1,5 @@
-//! Exploration of the contract's functions: each is called as the owner and as a stranger with sets of arguments by type, on a copy of the
-//! world. The effects of a call are determined in `effects`.
+//! Exploration of the contract's functions: each is called as the owner and as an outside caller with sets of arguments by type, on a copy of
+//! the world. The effects of a call are determined in `effects`.
 
 use std::collections::HashSet;
 
@@ -81,9 +81,9 @@ pub(super) struct Target<'a> {
 /// Whose powers are looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Whose {
-    /// Of the owner, of the privileged and of strangers.
+    /// The owner, authorized addresses, and any caller.
     Known,
-    /// Also of whoever meets the conditions of a function.
+    /// Also a caller that meets the conditions of a function.
     Anybodys,
 }
 
@@ -431,7 +431,7 @@ impl Attempt<'_> {
         }
     }
 
-    /// Drops thefts by a stranger that succeed only because a mock contract answered `true`.
+    /// Drops thefts by an outside caller that succeed only because a mock contract responded `true`.
     fn drop_mock_artifacts(&mut self, machine: &mut Machine<'_>) {
         let takes = |effect: &FunctionEffect| matches!(effect.power, Power::Drain | Power::Theft);
         let asked = self.outcome.called.iter().any(|address| machine.world().mocked(*address));
@@ -516,7 +516,7 @@ fn by_default(machine: &mut Machine<'_>, before: &Baseline<'_>, from: Address, d
     })
 }
 
-/// Whether the owner, and a stranger, can move a holder's balance without an allowance, not merely because of missing settings.
+/// Whether the owner, and an outside caller, can move a holder's balance without an allowance, not merely because of missing settings.
 pub(super) fn thefts(machine: &mut Machine<'_>, before: &Baseline<'_>) -> [bool; 2] {
     let thieves = [(before.scene.owner, before.trial.theft[0]), (before.scene.people.stranger, before.trial.theft[1])];
     thieves.map(|(thief, moved)| {

@@ -1,5 +1,5 @@
-//! Evidence that a check found nothing: the trial's trades and the tried calls, with the state before and after. Nothing is executed or
-//! judged here.
+//! Evidence that a check found nothing: the simulated trades and the tested calls, with the state before and after. Nothing is executed or
+//! evaluated here.
 
 use revm::primitives::U256;
 
@@ -27,7 +27,7 @@ enum Watched {
     Trades,
 }
 
-/// Checks of function calls: the watched quantity, and whether strangers' calls are meant.
+/// Checks of function calls: the watched quantity, and whether calls by any caller are meant.
 const WATCHED: &[(AnomalyCode, Watched, bool)] = &[
     (AnomalyCode::PublicDrain, Watched::Holder, true),
     (AnomalyCode::OwnerDrain, Watched::Holder, false),
@@ -63,7 +63,7 @@ fn legs(traded: &Traded<'_>) -> Vec<Evidence> {
     let leg = |what: &str, caller: &str, leg: &Leg| Evidence {
         what: format!("{what} of {amount}"),
         caller: Some(caller.into()),
-        before: Some("sent 100 %".into()),
+        before: Some("sent 100%".into()),
         after: Some(if leg.ok { arrived(leg) } else { "fails".into() }),
         ..Evidence::default()
     };
@@ -71,7 +71,7 @@ fn legs(traded: &Traded<'_>) -> Vec<Evidence> {
 }
 
 fn arrived(leg: &Leg) -> String {
-    format!("received {:.1} %", leg.share * 100.0)
+    format!("received {:.1}%", leg.share * 100.0)
 }
 
 /// Calls as evidence: those that changed something, then those that reverted.
@@ -124,7 +124,7 @@ fn amounts(whose: &str, was: U256, now: U256, decimals: Option<u8>) -> [String; 
 }
 
 fn state(after: &After, watched: Watched, decimals: Option<u8>) -> Option<String> {
-    let goes = |what: &str, leg: &Leg| format!("{what} {}", if leg.ok { "goes through" } else { "fails" });
+    let goes = |what: &str, leg: &Leg| format!("{what} {}", if leg.ok { "succeeds" } else { "fails" });
     let trades = after.trades.as_ref();
     Some(match watched {
         Watched::Holder => format!("holder {}", abi::amount(after.holder, decimals)),

@@ -1,5 +1,6 @@
-//! Calls that do something only for who knows how: with the numbers that a function compares its arguments with, in the cells that a sale
-//! reads, by whoever the code recognizes by a hash or a signature, and, in `steps`, by several calls. They are tried as all others, in `powers`.
+//! Calls that have an effect only with special knowledge: with the numbers that a function compares its arguments with, in the slots that a
+//! sell reads, by a caller that the code recognizes by a hash or a signature, and, in `steps`, by several calls. `powers` tests them like all
+//! calls.
 
 pub(super) mod steps;
 
@@ -125,7 +126,7 @@ fn spilling(function: &Function) -> Option<[U256; 3]> {
 /// Address that people burn tokens at.
 const DEAD: Address = Address::new([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xDE, 0xAD]);
 
-/// An allowance that nobody needs, and that is not the usual one without a limit.
+/// An allowance larger than any need, but not the usual unlimited one.
 const HUGE: U256 = U256::from_limbs([0, 0, 0, 1 << 20]);
 
 /// Approvals and transfers by accounts that the token obeys or whose entries a sale reads: their own cells may be switches.
@@ -218,8 +219,8 @@ const UNSIGNED: usize = 15;
 const SETS_OF_WHALE: [usize; 3] = [0, 4, 12];
 const SETS_OF_STANDARD: [usize; 3] = [0, 2, 5];
 
-/// Calls as whoever meets the conditions that a function has for its caller or its arguments: a hash, a signature, a role, a balance. Whether
-/// somebody does is not known, so only what they do to trades counts, and what they take as nobody's agent.
+/// Calls as a caller that meets a function's conditions on its caller or arguments: a hash, a signature, a role, a balance. Whether such a
+/// caller exists is unknown, so only effects on trades count, and tokens taken without acting for another account.
 pub(super) fn by_anybody(machine: &mut Machine<'_>, before: &Baseline<'_>, target: &Target<'_>, found: &mut Exploration) {
     let people = before.scene.people;
     let whale = whale(machine, before);
@@ -290,7 +291,7 @@ fn try_way(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &FunctionCall
     found.keep_harm(known, takes);
 }
 
-/// Somebody who has much of the supply, and keeps it: their calls may have to be made again.
+/// A holder with much of the supply, who keeps it because their calls may have to be repeated.
 fn whale(machine: &mut Machine<'_>, before: &Baseline<'_>) -> Address {
     let whale = machine.circumstances.hashes.address("whale");
     machine.world().person(whale);
@@ -299,7 +300,7 @@ fn whale(machine: &mut Machine<'_>, before: &Baseline<'_>) -> Address {
     whale
 }
 
-/// Passes a signature of somebody, of nobody in particular, where a function ends with one: a byte and two words.
+/// Passes an arbitrary signature if a function ends with one: a byte and two words.
 fn sign(filling: &mut Filling, function: &Function) {
     let [before @ .., DynSolType::Uint(8), _, _] = &function.arguments[..] else { return };
     let numbers = before.iter().filter(|of| matches!(of, DynSolType::Uint(_) | DynSolType::Int(_))).count();

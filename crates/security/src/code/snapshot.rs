@@ -1,4 +1,4 @@
-//! Findings that need the dataset's storage snapshot: whether anybody is left to use a power, and whether a former owner still can.
+//! Findings that need the dataset's storage dump: whether anyone can still use a privilege, and whether a former owner can.
 
 use revm::primitives::U256;
 
@@ -21,14 +21,14 @@ pub(super) struct SnapshotInput<'a> {
     pub(super) holder: PowerHolder,
     /// Whether the snapshot is not known to be incomplete.
     pub(super) whole: bool,
-    /// Whether all slots are known, so that a role that stands nowhere is nobody's.
+    /// Whether all slots are known, so that a role in none of them is unused.
     pub(super) all_slots: bool,
     pub(super) input: &'a CodeInput<'a>,
 }
 
-const UNOWNED: &str = "nobody can: its owner is the zero address";
-const NO_ROLE: &str = "nobody can: no role is given to anyone in the storage of the dataset";
-const ROLE_UNKNOWN: &str = "who has the role is not known";
+const UNOWNED: &str = "renounced: the owner is the zero address";
+const NO_ROLE: &str = "unused: no address has the role in the dataset's storage";
+const ROLE_UNKNOWN: &str = "the holder of the role is unknown";
 
 /// Description of the parts missing from the snapshot, as far as the dataset shows; `None` if complete.
 pub(super) fn lacks(machine: &mut Machine<'_>, deployment: &Deployment, input: &CodeInput<'_>) -> Option<String> {
@@ -36,14 +36,14 @@ pub(super) fn lacks(machine: &mut Machine<'_>, deployment: &Deployment, input: &
         return None;
     }
     if input.supply_known && machine.ask(deployment.token, abi::TOTAL_SUPPLY, &[]) == Some(U256::ZERO) {
-        return Some("it names no supply, and the token has one".into());
+        return Some("it has no supply, but the token has one".into());
     }
     let empty = |holder: &&Address| {
         let holder = U256::from_be_slice(&holder.0);
         machine.ask(deployment.token, abi::BALANCE_OF, &[holder]) == Some(U256::ZERO)
     };
     let (missing, all) = (input.holders.iter().filter(empty).count(), input.holders.len());
-    (missing > 0 && 2 * missing >= all).then(|| format!("{missing} of the {all} largest holders have nothing in it"))
+    (missing > 0 && 2 * missing >= all).then(|| format!("{missing} of the {all} largest holders have no balance in it"))
 }
 
 /// Further anomalies, besides those of the powers that work in the contract's present state.
@@ -139,7 +139,7 @@ fn effects_if_assumed(
     (effects, heir.roles)
 }
 
-/// Effects available to the owner (or, if unknown, to a privileged address) but not to a stranger.
+/// Effects available to the owner (or, if unknown, to an authorized address) but not to any caller.
 fn privileges(
     machine: &mut Machine<'_>,
     deployment: &Deployment,
@@ -219,8 +219,8 @@ mod tests {
         let cases: Vec<Case> = vec![
             ("an owner who is there", "owner_mint", None, vec![owned], &[("OWNER_MINT", 1.0)]),
             ("an owner who has gone", "owner_mint", Some(OWNER), vec![], &[("OWNER_MINT", 0.0)]),
-            ("an owner who has gone and nobody knows", "owner_mint", None, vec![(OWNER_AT, word(0))], &[("OWNER_MINT", 0.0)]),
-            ("a blacklist of nobody's", "blacklist", Some(OWNER), vec![], &[("BLACKLIST", 0.0)]),
+            ("an owner who has gone and is unknown", "owner_mint", None, vec![(OWNER_AT, word(0))], &[("OWNER_MINT", 0.0)]),
+            ("a renounced blacklist", "blacklist", Some(OWNER), vec![], &[("BLACKLIST", 0.0)]),
             (
                 "a power kept in secret",
                 "shadow_owner",
@@ -249,8 +249,8 @@ mod tests {
             ("trading open", "launch_switch", None, vec![owned, (OPEN, word(1))], &[]),
             ("paused", "pausable", None, vec![owned, (PAUSED, word(1))], &[("PAUSABLE", 1.0)]),
             ("not paused", "pausable", None, vec![owned], &[("PAUSABLE", 1.0)]),
-            ("a pause of nobody's", "pausable", Some(OWNER), vec![], &[("PAUSABLE", 0.0)]),
-            ("a fee of 30 %", "tax_raisable", None, vec![(FEE, word(30))], &[("BUY_TAX", 0.6), ("SELL_TAX", 0.6), ("TAX_RAISABLE", 0.0)]),
+            ("a renounced pause", "pausable", Some(OWNER), vec![], &[("PAUSABLE", 0.0)]),
+            ("a fee of 30%", "tax_raisable", None, vec![(FEE, word(30))], &[("BUY_TAX", 0.6), ("SELL_TAX", 0.6), ("TAX_RAISABLE", 0.0)]),
             ("no fee", "tax_capped", None, vec![owned], &[]),
             ("nothing", "honest", None, vec![], &[]),
         ];
@@ -268,11 +268,11 @@ mod tests {
     }
 
     #[test]
-    fn a_power_without_a_holder_says_that_nobody_can_use_it() {
+    fn a_power_without_a_holder_says_that_it_is_renounced() {
         let report = simulate("owner_mint", Some(OWNER), &[]);
-        assert!(report.anomalies[0].sentence.ends_with("(nobody can: its owner is the zero address)"), "{:?}", report.anomalies);
+        assert!(report.anomalies[0].sentence.ends_with("(renounced: the owner is the zero address)"), "{:?}", report.anomalies);
         let report = simulate("launch_switch", Some(OWNER), &[]);
         assert_eq!(report.opening, Some(Opening::StorageWrite));
-        assert!(report.anomalies[0].sentence.contains("whatever the owner calls"), "{:?}", report.anomalies);
+        assert!(report.anomalies[0].sentence.contains("even after owner calls"), "{:?}", report.anomalies);
     }
 }

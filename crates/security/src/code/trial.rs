@@ -45,7 +45,7 @@ pub(super) struct Trial {
     /// The other holder's trades, tried only if the holder's fail.
     pub(super) other_buy: Option<Leg>,
     pub(super) other_sell: Option<Leg>,
-    /// Whether the owner, and whether a stranger, moved the holder's tokens without an approval.
+    /// Whether the owner, and whether an outside caller, moved the holder's tokens without an approval.
     pub(super) theft: [bool; 2],
     /// A sale by the other holder, who has not bought yet.
     pub(super) cold_sell: Option<Leg>,
@@ -306,7 +306,7 @@ model::words! {
         Wait = "wait",
         /// A call by the owner.
         Owner = "owner",
-        /// A different answer of another contract.
+        /// A different response of another contract.
         Outside = "outside",
         /// Writing slots that no owner call wrote.
         StorageWrite = "flip",

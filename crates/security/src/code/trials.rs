@@ -1,5 +1,5 @@
-//! The trades that are tried with a token, each on a copy of the world: a purchase and a sale of half of it, the same under other circumstances
-//! (`twice`), and sales later, of other amounts, by others. What they mean is said in `verdict`.
+//! The simulated trades of a token, each on a copy of the world: a buy and a sell of half of it, the same under other conditions (`twice`), and
+//! sells later, of other amounts, by other traders. `verdict` interprets them.
 
 mod twice;
 pub(super) mod verdict;
@@ -25,13 +25,13 @@ const HELD: (u64, u64) = (30, 360);
 const CROWD: (u64, usize) = (10_000, 25);
 /// How many of them sell before.
 const CROWD_SELLS: usize = 6;
-/// A holder of so much of the supply, and the most that is bought for it, in millionths of the pool.
+/// A large holder's part of the supply (one in this number), and the largest buy for it, in millionths of the pool.
 const LARGE_HOLDER: (u64, u64) = (100, 100_000);
 /// Parts of what a holder has that are tried where all of it cannot be sold.
 const PARTS: [f64; 4] = [0.98, 0.9, 0.75, 0.6];
-/// Coins that somebody sends to the contract.
+/// Coins sent to the contract.
 const COINS_SENT: U256 = U256::from_limbs([7_766_279_631_452_241_920, 5, 0, 0]);
-/// Tokens that somebody sends to the contract: at most such a part of the supply, and of the pool's. An honest contract may sell all that it
+/// Tokens sent to the contract: at most this part of the supply, and of the pool's tokens. An honest contract may sell all that it
 /// has at once, and that alone must not move the price so far that the sale after it counts as taxed ([`verdict::LESS`]).
 const TOKENS_SENT: (u64, u64) = (30, 12);
 const HOUR: u64 = 3_600;
@@ -90,24 +90,24 @@ impl SaleTrial {
             Self::Third => "sell a third time",
             Self::All => "sell all at once",
             Self::Tenth => "sell a tenth",
-            Self::Received => "sell what was sent",
+            Self::Received => "sell received tokens",
             Self::Straight => "sell without a router",
-            Self::OtherRouter => "sell by another router",
-            Self::Again => "buy again, and sell half",
+            Self::OtherRouter => "sell through another router",
+            Self::Again => "buy again, then sell half",
             Self::AfterOthers => "sell after 25 other buyers",
-            Self::LargeHolder => "sell as a holder of 1 %",
-            Self::WithCoins => "sell with coins sent to it",
-            Self::WithTokens => "sell with tokens sent to it",
-            Self::Hour => "sell half an hour later",
-            Self::SixHours => "sell half 6 hours later",
-            Self::TwelveHours => "sell half 12 hours later",
-            Self::EighteenHours => "sell half 18 hours later",
-            Self::Week => "sell half a week later",
-            Self::Fortnight => "sell half two weeks later",
-            Self::Day => "sell half a day later",
-            Self::ThreeDays => "sell half 3 days later",
-            Self::Month => "sell half 30 days later",
-            Self::Year => "sell half 400 days later",
+            Self::LargeHolder => "sell as a holder of 1%",
+            Self::WithCoins => "sell after coins are sent",
+            Self::WithTokens => "sell after tokens are sent",
+            Self::Hour => "sell half after 1 hour",
+            Self::SixHours => "sell half after 6 hours",
+            Self::TwelveHours => "sell half after 12 hours",
+            Self::EighteenHours => "sell half after 18 hours",
+            Self::Week => "sell half after 1 week",
+            Self::Fortnight => "sell half after 2 weeks",
+            Self::Day => "sell half after 1 day",
+            Self::ThreeDays => "sell half after 3 days",
+            Self::Month => "sell half after 30 days",
+            Self::Year => "sell half after 400 days",
         }
     }
 }
@@ -126,7 +126,7 @@ pub(super) struct TradeDifference {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Trials {
     pub(super) buy: Option<Deal>,
-    /// Why nobody can buy, where the tokens of an earlier buyer are sold.
+    /// Why buying fails, if an earlier buyer's tokens are sold.
     pub(super) buy_reason: Option<String>,
     /// The usual sale: of half, some minutes after the purchase.
     pub(super) sell: Option<Deal>,
@@ -260,7 +260,7 @@ impl Run<'_, '_, '_> {
         self.twice(start);
     }
 
-    /// Buys, or, where nobody can, gives the tokens of an earlier buyer. Returns whether there is something to sell.
+    /// Buys, or, if buying fails, gives an earlier buyer's tokens. Returns whether there is anything to sell.
     fn get_tokens(&mut self, who: Address) -> bool {
         match self.buy_some(who) {
             Ok(buy) => self.trials.buy = Some(buy),
@@ -270,7 +270,7 @@ impl Run<'_, '_, '_> {
                     self.trials.buy = Some(refused);
                     return false;
                 }
-                self.trials.buy_reason = Some(refused.reason.unwrap_or_else(|| "it fails".to_owned()));
+                self.trials.buy_reason = Some(refused.reason.unwrap_or_else(|| "no reason given".to_owned()));
             }
         }
         true
@@ -399,7 +399,7 @@ impl Run<'_, '_, '_> {
         self.tried(SaleTrial::AfterOthers, |trader| trader.sell(holder, half, SaleRoute::Router));
     }
 
-    /// A sale of an ordinary amount by somebody who has bought much, in several purchases.
+    /// A sell of an ordinary amount by a holder who has bought a large amount, in several buys.
     fn large_holder(&mut self, amount: U256) {
         let holder = self.trader.machine.circumstances.hashes.address("large holder");
         self.trader.machine.world().person(holder);
@@ -443,7 +443,7 @@ impl Run<'_, '_, '_> {
                 return;
             }
             self.trials.large_brings = Some(sold.worth()).filter(|worth| sold.ok && *worth < verdict::KEPT * usual);
-            let brings = format!("it brings {:.0} % of what the pool quotes", sold.worth() * 100.0);
+            let brings = format!("it returns {:.0}% of the pool's quote", sold.worth() * 100.0);
             self.trials.too_large = sold.reason.or(Some(brings));
         }
     }

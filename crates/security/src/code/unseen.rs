@@ -1,6 +1,7 @@
-//! Traps written from public reports of scams by somebody who had not read this program, and honest tokens of the same shape. Each was measured
-//! by trading on a local chain. A trap counts as told here by a finding or by "not known whether it sells"; which codes count was fixed after the first
-//! answers were seen, and the engine was changed by them: this guards what was reached, and measures nothing. Group `now` takes the money at once, `later` later or from some, `armed` after a call of its developer.
+//! Traps written from public reports of scams by an author who had not read this program, and honest tokens of the same shape. Each was measured
+//! by trading on a local chain. A trap counts as detected by a finding, or if it is unknown whether the token can be sold. Which codes count was
+//! fixed after the first results were seen, and the engine was changed by them: this guards against regressions and measures nothing. Group `now`
+//! takes the money immediately, `later` takes it later or from some holders, `armed` after a call by its developer.
 
 use serde::Deserialize;
 
@@ -15,7 +16,7 @@ struct Unseen {
     creation: String,
 }
 
-/// What is said against a trap.
+/// Findings that count against a trap.
 const WARNINGS: &[AnomalyCode] = &[
     AnomalyCode::SellBlocked,
     AnomalyCode::SimulatorAware,

@@ -224,7 +224,7 @@ impl World {
         }
     }
 
-    /// Sees to it that the account can pay so many coins.
+    /// Ensures that the account can pay this number of coins.
     pub(super) fn afford(&mut self, address: Address, coins: U256) {
         let info = self.account(address).unwrap_or_default();
         if info.balance < coins {

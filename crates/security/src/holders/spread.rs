@@ -1,4 +1,4 @@
-//! Distribution of the supply over holders and its measures. Addresses that hold for others are excluded.
+//! Distribution of the supply over holders, and its metrics. Custodial addresses are excluded.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +14,9 @@ use model::{address::Address, holding::RestAggregates};
 pub(super) enum Partial {
     /// The token has more holders than are listed.
     Holders,
-    /// Those listed do not have the whole supply.
+    /// The listed holders do not have the whole supply.
     Supply,
-    /// Whether any are lacking cannot be told, as the supply is not known.
+    /// It is unknown whether any are missing, because the supply is unknown.
     Unknown,
 }
 
@@ -97,13 +97,13 @@ impl Spread {
             left_out: left.into_iter().map(|(role, (count, sum))| (role, (count, sum / total))).collect(),
             whole: match (known, given) {
                 (Some(_), _) => "the supply",
-                (None, Some(_)) => "the balances listed, as these exceed the total supply that is given",
-                (None, None) => "the balances listed, as the total supply is not known",
+                (None, Some(_)) => "the listed balances, which exceed the given total supply",
+                (None, None) => "the listed balances, with the total supply unknown",
             },
             free_whole: match (known, given) {
                 (Some(_), _) => "the supply outside pools and exchanges",
-                (None, Some(_)) => "the balances listed outside pools and exchanges, which exceed the total supply that is given",
-                (None, None) => "the balances listed outside pools and exchanges, as the total supply is not known",
+                (None, Some(_)) => "the listed balances outside pools and exchanges, which exceed the given total supply",
+                (None, None) => "the listed balances outside pools and exchanges, with the total supply unknown",
             },
             partial: match given {
                 _ if lacks_holders => Some(Partial::Holders),
@@ -280,9 +280,9 @@ mod tests {
             (Some(1_500.0), Some(400), None, Some(Partial::Holders), "the supply"),
             (Some(1_500.0), None, Some(400), Some(Partial::Holders), "the supply"),
             (Some(2_000.0), None, None, Some(Partial::Supply), "the supply"),
-            (None, None, None, Some(Partial::Unknown), "as the total supply is not known"),
-            (None, Some(400), None, Some(Partial::Holders), "as the total supply is not known"),
-            (Some(1_000.0), None, None, None, "as these exceed the total supply"),
+            (None, None, None, Some(Partial::Unknown), "with the total supply unknown"),
+            (None, Some(400), None, Some(Partial::Holders), "with the total supply unknown"),
+            (Some(1_000.0), None, None, None, "which exceed the given total supply"),
         ];
         for (supply, holders, counted, partial, whole) in cases {
             let mut data = FakeData::default();

@@ -22,7 +22,7 @@ const FAMILY_HASHES: usize = 90;
 const FOLDS: usize = 8;
 /// Minimum number of codes that must contain a pair for it to count.
 const CODES_MIN: u32 = 3;
-/// Maximum strength: the mix of instructions does not show any behaviour, so alone it never makes a token a high risk.
+/// Maximum strength: the opcode mix does not show any behavior, so alone it never makes a token a high risk.
 const HINT: f64 = 0.75;
 /// Total cost of mistakes, in multiples of the number of codes.
 const COST: f64 = 0.25;
@@ -72,7 +72,7 @@ pub struct Example {
 }
 
 impl Example {
-    /// Returns `None` if the code is no token's.
+    /// Returns `None` if the code is not a token's.
     pub fn new(group: CodeOrigin, code: &[u8], signature: &Signature) -> Option<Self> {
         let token = TOKEN.iter().all(|function| code.windows(function.len()).any(|bytes| bytes == function));
         let (pairs, era) = read(code);
@@ -149,7 +149,7 @@ impl BigramClassifier {
         self.auc
     }
 
-    /// Judges a code by what was learned from other families. Returns `None` for a code without known instruction pairs.
+    /// Classifies a code with the classifiers trained on other families. Returns `None` for a code without known instruction pairs.
     pub fn judge(&self, code: &[u8]) -> Option<Judgement> {
         let (pairs, _) = read(code);
         let vector = self.terms.vector(&pairs);
@@ -260,7 +260,7 @@ fn different(examples: &[Example]) -> Vec<&Example> {
     different
 }
 
-/// The first signature of each family, and the family of each code: that of the first earlier code with a matching signature, else a new one.
+/// The first signature of each family, and the family of each code: it joins the family of an earlier code with a matching signature, or starts one.
 fn families(examples: &[&Example]) -> (Vec<Signature>, Vec<usize>) {
     let mut firsts: Vec<Signature> = Vec::new();
     let mut family = |example: &&Example| {
@@ -331,7 +331,7 @@ mod tests {
     }
 
     fn learned(examples: &[Example]) -> Option<BigramClassifier> {
-        BigramClassifier::learn(examples, &|| Ok(())).expect("nobody gives up")
+        BigramClassifier::learn(examples, &|| Ok(())).expect("not canceled")
     }
 
     #[test]

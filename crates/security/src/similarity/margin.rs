@@ -8,7 +8,7 @@ const ROUNDS_MAX: usize = 300;
 /// The optimization stops at a smaller maximum violation.
 const SETTLED: f64 = 1e-3;
 
-/// A labelled vector.
+/// A labeled vector.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sample<'a> {
     pub(super) vector: &'a Sparse,

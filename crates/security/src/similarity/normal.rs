@@ -1,4 +1,4 @@
-//! Normalisation of bytecode for comparison: metadata removed; the parts that compilers vary (PUSH data, the index of DUP and SWAP)
+//! Normalization of bytecode for comparison: metadata removed; the parts that compilers vary (PUSH data, the index of DUP and SWAP)
 //! collapsed to one symbol each.
 
 use crate::opcodes::{PUSH0, PUSH1, PUSH32, instructions};

@@ -1,4 +1,4 @@
-//! What the checks read of a token's transfers: folded from its rows, or asked of the engine at which they stay.
+//! The aggregates of a token's transfers that the checks use: folded from its rows, or queried from the engine that has them.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -42,7 +42,7 @@ pub(super) struct TransferDigest {
 }
 
 impl TransferDigest {
-    /// Errors: cancelled, or something is to be fetched.
+    /// Errors: canceled, or rows must be fetched first.
     pub(super) fn new(facts: &Facts<'_>, pools: &[PoolStory], step: &dyn Fn(u64) -> Result<()>) -> Result<Self> {
         let launch = pools.iter().filter_map(|pool| pool.first_liquidity).min_by_key(|moment| moment.time);
         if facts.dataset.transfers_stay() { Self::fetched(facts, pools, launch) } else { Self::folded(facts, pools, launch, step) }
@@ -75,10 +75,8 @@ impl TransferDigest {
                 let members: Vec<Address> = found.members.iter().filter_map(|member| flow.traders.get(*member as usize).copied()).collect();
                 let mut ring = WashRing { members: members.len(), rows: Vec::new(), found };
                 if members.len() > MEMBERS_MAX {
-                    sums.unfinished.push(format!(
-                        "the transfers among {} wallets of a ring are too many to ask for, and are not shown",
-                        members.len()
-                    ));
+                    sums.unfinished
+                        .push(format!("the circular transfers among {} wallets are too many to query and are not shown", members.len()));
                 } else if let TransferAnswer::Among(rows) = &*answer(TransferPart::Among(members.into()))? {
                     ring.rows.clone_from(rows);
                 }

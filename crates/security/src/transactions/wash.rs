@@ -40,7 +40,7 @@ pub(super) struct WashTrades {
     pub(super) members: BTreeSet<u32>,
 }
 
-/// Edges: the first `sorted_len` are sorted and merged, the others are not.
+/// Edges: the first `sorted_len` are sorted and merged, the rest is not.
 #[derive(Debug, Clone, Default)]
 struct Pairs {
     edges: Vec<Edge>,

@@ -1,4 +1,4 @@
-//! The lines of the checklist: every check under its question, with its result in a line or a few.
+//! The lines of the checklist: every check under its question, with its title, code and result.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,7 +10,8 @@ use crate::prelude::*;
 use query::document::check_mark;
 use security::{Anomaly, AnomalyCode, Check, CheckState, Group, SecurityInference};
 
-/// Width of the longest code and a gap.
+/// Widths of the longest title and of the longest code, each with a gap.
+const TITLE: u16 = 26;
 const CODE: u16 = 21;
 pub(super) const LEFT: u16 = 3;
 /// Column of the lines under a check.
@@ -18,15 +19,15 @@ pub(super) const PROOF: u16 = 5;
 /// From this width a bar shows a finding's weight.
 const BAR_WIDTH: u16 = 96;
 const BAR: usize = 8;
-/// Width of the figure at the right and a gap: `adds 41 of 95`.
+/// Width of the points at the right and a gap: `adds 41 of 95`.
 const FIGURE: u16 = 15;
-/// Width of what a check could have added: `0 of 95`.
+/// Width of the points of a check without a finding: `0 of 95`.
 const WEIGHT: u16 = 9;
-/// Maximum number of lines of a sentence, of one that a check passed with, and the minimum width to place it beside the code.
+/// Maximum number of lines of a sentence, of a passed check's sentence, and the minimum width to place it next to the code.
 const SENTENCE_LINES: usize = 6;
 const PASSED_LINES: usize = 2;
 const SENTENCE_MIN: u16 = 24;
-/// From this weight a finding is coloured as a warning.
+/// From this weight a finding has the color of a warning.
 const NOTABLE: f64 = 0.15;
 
 /// Display state: expanded entries, width and glyphs.
@@ -35,7 +36,7 @@ pub(super) struct ChecklistStyle<'a> {
     pub(super) width: u16,
 }
 
-/// The anomaly found for a code.
+/// The finding of a check.
 pub(super) fn anomaly(answer: &SecurityInference, code: AnomalyCode) -> Option<&Anomaly> {
     answer.anomaly_detection.part(code.part()).evidence.as_ref()?.iter().find(|anomaly| anomaly.code == code)
 }
@@ -48,7 +49,7 @@ pub(super) fn lines(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Ve
     let mut groups: Vec<(Group, Vec<&Check>)> =
         Group::ALL.into_iter().map(|group| (group, own(group).collect())).filter(|(_, own): &(_, Vec<_>)| !own.is_empty()).collect();
     groups.sort_by_key(|(_, own)| !own.iter().any(|check| check.state == CheckState::Found));
-    // What lacks the same data says so once.
+    // A gap shared by several checks is written out once.
     let mut lacks: HashMap<&str, AnomalyCode> = HashMap::new();
     for (group, own) in groups {
         lines.push(PaneLine::rule(group.title(), counts(&own)));
@@ -66,7 +67,7 @@ pub(super) fn lines(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Ve
 fn counts(checks: &[&Check]) -> String {
     let words = [
         (CheckState::Found, "found"),
-        (CheckState::Unheld, "nobody's"),
+        (CheckState::Unheld, "renounced"),
         (CheckState::NotChecked, "not checked"),
         (CheckState::Passed, "passed"),
     ];
@@ -80,7 +81,7 @@ fn counts(checks: &[&Check]) -> String {
     said.join(" · ")
 }
 
-/// Adds a check's lines; `first` lacks the same data and says what.
+/// Adds a check's lines; `first` is an earlier check with the same gap.
 fn push(check: &Check, anomaly: Option<&Anomaly>, first: Option<AnomalyCode>, look: &ChecklistStyle<'_>, lines: &mut Vec<PaneLine>) {
     let entry = PaneEntry::Check(check.code);
     let open = look.open.contains(&entry);
@@ -105,34 +106,37 @@ fn push(check: &Check, anomaly: Option<&Anomaly>, first: Option<AnomalyCode>, lo
         None if check.state == CheckState::NotChecked => format!("? of {weight}"),
         None => format!("0 of {weight}"),
     };
-    let mut line =
-        PaneLine::of(entry).at(1, check_mark(check.state, check.remarkable), sign).at(LEFT, check.code.word(), word).right(figure, word);
     let with_bar = look.width >= BAR_WIDTH && found.is_some();
     let right = match found {
         Some(_) => FIGURE + if with_bar { BAR as u16 + 2 } else { 0 },
         None => WEIGHT,
     };
+    let mut line = PaneLine::of(entry).at(1, check_mark(check.state, check.remarkable), sign).at(LEFT, check.code.title(), word);
+    if look.width > LEFT + TITLE + CODE + right {
+        line = line.at(LEFT + TITLE, check.code.word(), Role::Dim);
+    }
+    line = line.right(figure, word);
     if let Some(anomaly) = found.filter(|_| with_bar) {
         let [filled, track] = thin_bar(anomaly.weighed(), BAR);
         let bar = look.width - 1 - right;
         line = line.at(bar, filled, sign).then(bar, 0, track, Role::Grid);
     }
-    // When expanded, the full sentence is under the code.
+    // When expanded, the full sentence is under the title.
     let told = check.evidence.as_ref().or(check.missing.as_ref()).map_or("", String::as_str);
-    let as_first = first.map(|first| format!("as {}", first.word())).filter(|_| !open);
+    let as_first = first.map(|first| format!("see {} (same missing data)", first.title())).filter(|_| !open);
     let told = as_first.as_deref().unwrap_or(told);
     if open {
         lines.push(line);
         return proof::push(check, anomaly, look, lines);
     }
-    // In full, but for what raises no question.
+    // In full, except for an unremarkable pass.
     let most = if check.state == CheckState::Passed && !check.remarkable { PASSED_LINES } else { SENTENCE_LINES };
-    let beside = look.width.saturating_sub(LEFT + CODE + right + 1);
+    let beside = look.width.saturating_sub(LEFT + TITLE + CODE + right + 1);
     if beside < SENTENCE_MIN {
         lines.push(line);
         return lines.extend(PaneLine::wrapped(Some(entry), PROOF, told, look.width, most, says));
     }
     let mut sentence = text::wrap(told, usize::from(beside), most).into_iter();
-    lines.push(line.at(LEFT + CODE, sentence.next().unwrap_or_default(), says));
-    lines.extend(sentence.map(|line| PaneLine::of(entry).at(LEFT + CODE, line, says)));
+    lines.push(line.at(LEFT + TITLE + CODE, sentence.next().unwrap_or_default(), says));
+    lines.extend(sentence.map(|line| PaneLine::of(entry).at(LEFT + TITLE + CODE, line, says)));
 }

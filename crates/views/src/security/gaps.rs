@@ -1,4 +1,4 @@
-//! The lines about missing data and how to supply it, and about the execution of the contract.
+//! The lines about missing data and how to add it, and about the execution of the contract.
 
 use super::{
     checklist::{ChecklistStyle, LEFT, PROOF},
@@ -7,7 +7,7 @@ use super::{
 use crate::prelude::*;
 use security::SecurityInference;
 
-/// The execution section: how the contract was executed, and skipped work.
+/// The execution section: how the contract was executed, and incomplete steps.
 pub(super) fn execution(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
     let Some(execution) = answer.explanation.as_ref().and_then(|explanation| explanation.execution.as_ref()) else { return Vec::new() };
     let functions = many(execution.selectors.len() as u64, "function", "functions");
@@ -18,7 +18,7 @@ pub(super) fn execution(answer: &SecurityInference, look: &ChecklistStyle<'_>) -
     let mut lines = vec![PaneLine::rule("execution", String::new())];
     lines.extend(PaneLine::wrapped(None, LEFT, &says, look.width, 2, Role::Dim));
     for undone in &execution.unfinished {
-        lines.extend(PaneLine::wrapped(None, LEFT, &format!("not finished: {undone}"), look.width, 3, Role::Warning));
+        lines.extend(PaneLine::wrapped(None, LEFT, &format!("incomplete: {undone}"), look.width, 3, Role::Warning));
     }
     lines.push(PaneLine::default());
     lines
@@ -27,10 +27,10 @@ pub(super) fn execution(answer: &SecurityInference, look: &ChecklistStyle<'_>) -
 /// Describes how the contract's state was set up.
 pub(super) fn standing(word: &str) -> &str {
     match word {
-        "constructor" => "deployed by constructor",
-        "runtime code" => "run without its constructor",
-        "snapshot" => "run on the dataset's storage",
-        "chain" => "run on the state of the chain",
+        "constructor" => "constructor state",
+        "runtime code" => "runtime code only",
+        "snapshot" => "dataset storage",
+        "chain" => "on-chain state",
         other => other,
     }
 }
@@ -46,16 +46,16 @@ pub(super) fn trading(opening: &str) -> &str {
     }
 }
 
-/// The section of missing data, and how to supply it.
+/// The section of missing data, and how to add it.
 pub(super) fn missing(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
     let missing = answer.explanation.as_ref().map_or(&[][..], |explanation| &explanation.missing);
     if missing.is_empty() {
         return Vec::new();
     }
-    let mut lines = vec![PaneLine::rule("not checked: data missing", missing.len().to_string())];
+    let mut lines = vec![PaneLine::rule("not checked: missing data", missing.len().to_string())];
     for (i, gap) in missing.iter().enumerate() {
         let entry = PaneEntry::Missing(i);
-        let codes: Vec<&str> = gap.codes.iter().map(|code| code.word()).collect();
+        let codes: Vec<&str> = gap.codes.iter().map(|code| code.title()).collect();
         let skipped = match codes.len() {
             0 => String::new(),
             1..=4 => codes.join(", "),

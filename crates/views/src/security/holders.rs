@@ -1,5 +1,5 @@
-//! The holders of the token as a list, filtered and sorted by the question over all of them; one level deeper, what else an address holds.
-//! A pane that replaces the view while it is open.
+//! The holders of the token as a list, filtered and sorted by a query over all of them; one level deeper, the other tokens of an address. A
+//! pane that replaces the view while it is open.
 
 use crate::prelude::*;
 use query::question::{
@@ -8,7 +8,7 @@ use query::question::{
     holders::{Holder, HoldersQuestion},
 };
 
-/// The most rows of an answer.
+/// Maximum number of rows in a result.
 const ROWS_MAX: u64 = 250;
 /// From this width an address is shown in full.
 const WHOLE_ADDRESS_WIDTH: u16 = 136;
@@ -88,12 +88,12 @@ impl Fields for HeldFields {
     }
 }
 
-/// The note of a pane that Esc leaves.
+/// The note of a pane that Esc closes.
 fn with_back(note: &str) -> String {
     if note.is_empty() { "Esc back".to_owned() } else { format!("{note} · Esc back") }
 }
 
-/// What moved; nothing is dim.
+/// An amount that moved; zero is dim.
 fn moved(amount: Option<f64>, role: Role) -> Cell {
     match amount {
         None => Cell::missing(),
@@ -217,7 +217,7 @@ impl HoldersPane {
         let note = self.asked.answer().map_or_else(String::new, |answer| {
             let (shown, total) = (answer.holders.len() as u64, answer.total);
             if shown < total {
-                format!("the first {} of {}", format::count(shown), format::count(total))
+                format!("first {} of {}", format::count(shown), format::count(total))
             } else {
                 many(total, "holder", "holders")
             }
@@ -225,27 +225,27 @@ impl HoldersPane {
         let note = with_back(&note);
         let panel = Panel { note: &note, focused: true, ..Panel::new(&title) };
         let body = inset(panel.render(area, buffer, context.theme));
-        if let Some(sentence) = missing_table(context, "holders", "the holders of a token") {
+        if let Some(sentence) = missing_table(context, "holders", "a token's holders") {
             return say(buffer, body, context, &sentence);
         }
         let Some(known) = self.asked.shown(buffer, body, context) else { return };
         let says = match (&known.answer.flows_missing, known.answer.flows_to) {
             (Some(missing), _) => vec![format!("in and out unknown: {missing}"), "in and out unknown".to_owned()],
             (None, Some(last)) => vec![
-                format!("whole tokens in and out over 7 and 30 days to {}, in the transfers of the data", last.day()),
-                format!("in and out: whole tokens, to {}, by the data's transfers", last.day()),
+                format!("in and out: tokens received and sent in the 7 and 30 days to {}, from the transfers table", last.day()),
+                format!("in and out: tokens received and sent, to {}", last.day()),
             ],
             (None, None) => Vec::new(),
         };
-        // Balances have no time: they are of today whatever the day.
-        let today = if context.of_today(&["holders"]).is_some() { "balances of today" } else { "" };
+        // Balances have no history: they are current on any day.
+        let today = if context.of_today(&["holders"]).is_some() { "current balances, no history" } else { "" };
         put_right(buffer, Rect { height: 1, ..body }, 0, today, context.theme.style(Role::Warning));
         let room = usize::from(body.width).saturating_sub(if today.is_empty() { 0 } else { text::width(today) + 2 });
         put(buffer, body, 0, 0, &text::fitting(says, room), context.theme.dim());
         let empty = if known.answer.total == 0 && self.list.filter().is_empty() {
-            "no holder of this token is in the data"
+            "no holders of this token in the data"
         } else {
-            "no holder meets the filter; / changes it"
+            "no holder matches the filter; / changes it"
         };
         let rows = &known.answer.holders;
         self.list.draw(buffer, ListFrame::new(below(body, 1), empty), context, |place| rows.get(place));
@@ -260,6 +260,6 @@ impl HoldersPane {
         let body = inset(Panel { note: &note, focused: true, ..Panel::new(&title) }.render(area, buffer, context.theme));
         let Some(known) = self.holds.shown(buffer, body, context) else { return };
         let tokens = &known.answer.tokens;
-        self.held.draw(buffer, ListFrame::new(body, "it holds no token of the data"), context, |place| tokens.get(place));
+        self.held.draw(buffer, ListFrame::new(body, "this address holds no token in the data"), context, |place| tokens.get(place));
     }
 }

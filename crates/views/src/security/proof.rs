@@ -14,7 +14,7 @@ const FULL_WIDTH: u16 = 190;
 /// Maximum number of lines of a sentence.
 const SENTENCE_LINES: usize = 4;
 
-/// The evidence of a check: of its finding, else of its passing.
+/// The evidence of a check: of its finding, or of its passing.
 pub(super) fn proofs<'a>(check: &'a Check, anomaly: Option<&'a Anomaly>) -> &'a [Evidence] {
     anomaly.map(|anomaly| &anomaly.evidence[..]).filter(|evidence| !evidence.is_empty()).unwrap_or(&check.proof)
 }
@@ -26,7 +26,7 @@ pub(super) fn push(check: &Check, anomaly: Option<&Anomaly>, look: &ChecklistSty
     if let Some(told) = check.evidence.as_ref().or(check.missing.as_ref()) {
         say(told, Role::Text);
     }
-    let mut asks = format!("asks whether {} · weight {}", check.code.meaning(), format::fixed(check.weight, 2));
+    let mut asks = format!("found if {} · weight {}", check.code.meaning(), format::fixed(check.weight, 2));
     if let Some(anomaly) = anomaly {
         asks += &format!(" × strength {} = {} risk", format::fixed(anomaly.strength, 2), format::fixed(anomaly.weighed(), 2));
         for figure in &anomaly.figures {
@@ -36,7 +36,7 @@ pub(super) fn push(check: &Check, anomaly: Option<&Anomaly>, look: &ChecklistSty
     say(&asks, Role::Dim);
     let proofs = proofs(check, anomaly);
     if proofs.is_empty() && check.state == CheckState::Passed {
-        say("it ran and found nothing", Role::Dim);
+        say("the check ran and found nothing", Role::Dim);
     }
     for (j, evidence) in proofs.iter().enumerate() {
         push_proof(evidence, PaneEntry::Proof(check.code, j), look, lines);
@@ -47,12 +47,22 @@ pub(super) fn push(check: &Check, anomaly: Option<&Anomaly>, look: &ChecklistSty
     }
 }
 
+/// Display text of a caller: the wire has a word for each.
+fn caller_text(caller: &str) -> &str {
+    match caller {
+        "stranger" => "any caller",
+        "address it obeys" => "an authorized address",
+        "whoever meets its conditions" => "a caller that meets its conditions",
+        other => other,
+    }
+}
+
 /// `setFee(99)  by owner  0x69fe0e2d   received 950 → received 10`, on one line or two.
 fn push_proof(evidence: &Evidence, entry: PaneEntry, look: &ChecklistStyle<'_>, lines: &mut Vec<PaneLine>) {
     let room = usize::from(look.width.saturating_sub(PROOF + 1));
     let mut line = PaneLine::of(entry).at(PROOF, text::truncate(&evidence.what, room).into_owned(), Role::Text);
     if let Some(caller) = &evidence.caller {
-        line = line.then(PROOF, 2, format!("by {caller}"), Role::Dim);
+        line = line.then(PROOF, 2, format!("by {}", caller_text(caller)), Role::Dim);
     }
     if let Some(selector) = &evidence.selector {
         line = line.then(PROOF, 2, selector.clone(), Role::Accent);
@@ -63,7 +73,7 @@ fn push_proof(evidence: &Evidence, entry: PaneEntry, look: &ChecklistStyle<'_>, 
         lines.push(line);
         return;
     }
-    // `→ fails` where there is no earlier value.
+    // `→ fails` if there is no earlier value.
     let mut after = if after.is_empty() { MISSING.to_owned() } else { after };
     if let Some(change) = &evidence.change {
         after += &format!(" ({change})");

@@ -5,7 +5,7 @@ use super::{
     pane::{PaneEntry, PaneLine},
 };
 use crate::prelude::*;
-use security::{HolderMetrics, SecurityInference, SimilarScam};
+use security::{HolderMetrics, SecurityInference, SimilarScam, percent};
 
 const LEFT: u16 = 1;
 const LABEL: u16 = 25;
@@ -20,7 +20,7 @@ const SCAM_NAME: usize = 6;
 const SCAM_TYPE: usize = 12;
 const SCAM_BAR: usize = 10;
 
-/// The holder section: a chart of the largest shares, concentration figures, the largest holders by name.
+/// The holder section: a chart of the largest shares, concentration metrics, the largest holders by name.
 pub(super) fn holders(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
     let Some(metrics) = answer.explanation.as_ref().and_then(|explanation| explanation.holders.as_ref()) else { return Vec::new() };
     let mut lines = vec![PaneLine::rule("holder concentration", counted(metrics))];
@@ -28,21 +28,21 @@ pub(super) fn holders(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> 
     for (label, share) in [
         ("top 10", metrics.top10),
         ("top 50", metrics.top50),
-        ("top 10 of free holders", Some(metrics.top10_free)),
-        ("top 50 of free holders", Some(metrics.top50_free)),
+        ("top 10 individual", Some(metrics.top10_free)),
+        ("top 50 individual", Some(metrics.top50_free)),
     ] {
         if let Some(share) = share {
             lines.push(bar_line(PaneLine::default(), label, share, Role::Accent, look));
         }
     }
-    // Free holders alone: what they leave out is said below.
-    let nakamoto = metrics.nakamoto.map_or_else(|| "more than listed".to_owned(), |count| format!("{count} free"));
-    let mut line = PaneLine::default().at(LEFT, "over half is held by", Role::Dim).at(LABEL, nakamoto, Role::Text);
+    // Individual holders only: the excluded ones are listed below.
+    let nakamoto = metrics.nakamoto.map_or_else(|| "more than listed".to_owned(), |count| format!("{count} individual"));
+    let mut line = PaneLine::default().at(LEFT, "holders with >50%", Role::Dim).at(LABEL, nakamoto, Role::Text);
     let most = format::human(Some(metrics.hhi));
     let least = metrics.hhi_at_least.map(|least| format::human(Some(least))).filter(|least| *least != most);
     let hhi = least.map_or(most.clone(), |least| format!("{least}–{most}"));
     for (name, figure) in [("HHI", hhi), ("Gini", format::human(metrics.gini))] {
-        // A figure that does not fit moves to the next line.
+        // A value that does not fit moves to the next line.
         if usize::from(line.end()) + 5 + name.len() + figure.len() > usize::from(look.width.saturating_sub(1)) {
             lines.push(std::mem::take(&mut line));
         }
@@ -57,28 +57,28 @@ pub(super) fn holders(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> 
     }
     if !metrics.left_out.is_empty() {
         let kinds: Vec<String> =
-            metrics.left_out.iter().map(|kind| format!("{} {} ({})", kind.kind, format::share(Some(kind.share)), kind.count)).collect();
-        let says = format!("free holders leave out: {}", kinds.join(" · "));
+            metrics.left_out.iter().map(|kind| format!("{} {} ({})", kind.kind, percent(kind.share), kind.count)).collect();
+        let says = format!("individual holders exclude: {}", kinds.join(" · "));
         lines.extend(PaneLine::wrapped(None, LEFT, &says, look.width, 3, Role::Dim));
     }
     lines.push(PaneLine::default());
     lines
 }
 
-/// `345 free of 359 listed, 391,957 in all`.
+/// `345 individual of 359 listed, 391,957 total`.
 fn counted(metrics: &HolderMetrics) -> String {
     let [free, listed, all] = [metrics.count, metrics.listed, metrics.holders].map(format::count);
-    let all = if metrics.holders > metrics.listed { format!(", {all} in all") } else { String::new() };
-    format!("{free} free of {listed} listed{all}")
+    let all = if metrics.holders > metrics.listed { format!(", {all} total") } else { String::new() };
+    format!("{free} individual of {listed} listed{all}")
 }
 
 fn bar_line(line: PaneLine, label: &str, share: f64, role: Role, look: &ChecklistStyle<'_>) -> PaneLine {
     let cells = usize::from(look.width.saturating_sub(LABEL + 10));
     let [filled, track] = thin_bar(share, cells);
-    line.at(LEFT, label, Role::Dim).at(LABEL, filled, role).then(LABEL, 0, track, Role::Grid).right(format::share(Some(share)), Role::Text)
+    line.at(LEFT, label, Role::Dim).at(LABEL, filled, role).then(LABEL, 0, track, Role::Grid).right(percent(share), Role::Text)
 }
 
-/// A column chart of the largest holders, in descending order; the top is labelled with its share.
+/// A column chart of the largest holders, in descending order; the top is labeled with its share.
 fn chart(metrics: &HolderMetrics, look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
     const HEIGHTS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
     let top = metrics.largest.first().map_or(0.0, |holder| holder.share);
@@ -100,9 +100,9 @@ fn chart(metrics: &HolderMetrics, look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
             line = line.at(LEFT + x as u16, cell, role);
         }
         if row + 1 == CHART_ROWS {
-            line = line.right(format::share(Some(top)), Role::Dim);
+            line = line.right(percent(top), Role::Dim);
         } else if row == 0 {
-            line = line.right(format!("1 to {}", shown.len()), Role::Dim);
+            line = line.right(format!("1–{}", shown.len()), Role::Dim);
         }
         lines.push(line);
     }
@@ -115,15 +115,15 @@ pub(super) fn scams(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Ve
     let mut lines = vec![PaneLine::rule("similar scams", if scams.is_empty() { String::new() } else { scams.len().to_string() })];
     if scams.is_empty() {
         let coded = answer.anomaly_detection.code_patterns.score.is_some();
-        let says = if coded { "no known scam's code is more alike than tokens are" } else { "no code to compare" };
+        let says = if coded { "no scam is more similar than tokens usually are" } else { "no code to compare" };
         lines.push(PaneLine::default().at(LEFT, says, Role::Dim));
         lines.push(PaneLine::default());
         return lines;
     }
     let name_width = name_width(scams, look);
     if let Some(alike) = answer.explanation.as_ref().and_then(|explanation| explanation.token_similarity) {
-        let [median, tail] = [alike.median, alike.tail].map(|similarity| format::fixed(similarity, 4));
-        let says = format!("to compare: two tokens are {median} alike at the median, and 99 of 100 pairs no more than {tail}");
+        let [median, tail] = [alike.median, alike.tail].map(percent);
+        let says = format!("for comparison: two tokens are {median} similar at the median, 99% of pairs at most {tail}");
         lines.extend(PaneLine::wrapped(None, LEFT, &says, look.width, 2, Role::Dim));
     }
     for (i, scam) in scams.iter().enumerate() {
@@ -162,7 +162,7 @@ fn scam_line(i: usize, scam: &SimilarScam, name_width: usize, look: &ChecklistSt
     }
     let cells = usize::from(look.width.saturating_sub(bar_at + 9));
     let [filled, track] = thin_bar(scam.similarity, cells);
-    line.at(bar_at, filled, Role::Accent).then(bar_at, 0, track, Role::Grid).right(format::fixed(scam.similarity, 4), Role::Text)
+    line.at(bar_at, filled, Role::Accent).then(bar_at, 0, track, Role::Grid).right(percent(scam.similarity), Role::Text)
 }
 
 fn scam_details(i: usize, scam: &SimilarScam, look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
@@ -177,7 +177,7 @@ fn scam_details(i: usize, scam: &SimilarScam, look: &ChecklistStyle<'_>) -> Vec<
 
 /// The trait matrix: which traits of the token each scam shares, one numbered column for each scam.
 fn traits(scams: &[SimilarScam], look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
-    const FIRST: u16 = 26;
+    const FIRST: u16 = 31;
     // The last column may lose its gap.
     let fitting = |column: u16| usize::from((look.width.saturating_sub(FIRST)) / column).min(scams.len());
     let column = if fitting(4) < scams.len() { 3 } else { 4 };
@@ -202,7 +202,7 @@ fn traits(scams: &[SimilarScam], look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
     let mut codes: Vec<_> = scams.iter().flat_map(|scam| &scam.shared_traits).copied().collect();
     codes.sort_unstable();
     codes.dedup();
-    lines.extend(codes.into_iter().map(|code| row(code.word(), &|scam| mark(scam.shared_traits.contains(&code)))));
+    lines.extend(codes.into_iter().map(|code| row(code.title(), &|scam| mark(scam.shared_traits.contains(&code)))));
     lines.push(row("creator", &|scam| mark(scam.same_creator)));
     lines.push(row("functions", &|scam| (format::human(Some(scam.shared_selectors as f64)), Role::Text)));
     lines

@@ -4,7 +4,7 @@ use ratatui::style::Modifier;
 
 use super::gaps;
 use crate::prelude::*;
-use security::{AnomalyCode, CheckState, Part, SecurityInference, Taxes, score::formula};
+use security::{AnomalyCode, CheckState, Part, SecurityInference, Taxes, percent, score::formula};
 use widgets::gauge;
 
 /// From this size the digits are huge and the parts are stacked.
@@ -19,7 +19,7 @@ const GAP: u16 = 2;
 
 const PARTS: [Part; 3] = [Part::Code, Part::Transactions, Part::Holders];
 
-/// Parts measure risk, opposite to the score: 0 is none, 100 the worst.
+/// Parts measure risk, opposite to the score: 0 is no risk, 100 the highest.
 fn name(part: Part) -> &'static str {
     match part {
         Part::Code => "code risk",
@@ -51,12 +51,12 @@ pub(super) fn draw(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, 
     }
 }
 
-/// The cap on the score, if any: `at most 60: the contract's code is not known; 87 otherwise`.
+/// The cap on the score, if any: `capped at 59: the contract code is unknown; 87 without the cap`.
 fn cap_text(answer: &SecurityInference, cells: usize) -> Option<String> {
     let explanation = answer.explanation.as_ref()?;
     let cap = explanation.caps.first().filter(|cap| cap.score < explanation.uncapped_score)?;
-    let short = format!("at most {}: {}", cap.score, cap.reason);
-    Some(text::fitting([format!("{short}; {} otherwise", explanation.uncapped_score), short], cells))
+    let short = format!("capped at {}: {}", cap.score, cap.reason);
+    Some(text::fitting([format!("{short}; {} without the cap", explanation.uncapped_score), short], cells))
 }
 
 fn draw_large(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
@@ -93,7 +93,7 @@ fn draw_large(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, conte
         let note = match (found.score, found.anomalies.len()) {
             (None, _) => "no data".to_owned(),
             (Some(_), 0) => "nothing found".to_owned(),
-            (Some(_), count) => many(count as u64, "anomaly", "anomalies"),
+            (Some(_), count) => many(count as u64, "finding", "findings"),
         };
         let x = x + put(buffer, body, x, y, &note, theme.dim());
         if fatal > 0 {
@@ -110,19 +110,19 @@ const TAX_BAD: f64 = 0.1;
 /// From this width the title is in full.
 const TAX_WORDS: u16 = 60;
 
-/// Draws the costs of a purchase, a sale and a transfer, as measured by execution.
+/// Draws the taxes of a buy, a sell and a transfer, as measured by execution.
 fn draw_taxes(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     let (area, theme) = (area.intersection(buffer.area), context.theme);
     let execution = answer.explanation.as_ref().and_then(|explanation| explanation.execution.as_ref());
     let taxes = execution.and_then(|execution| execution.taxes).unwrap_or_default();
     let Taxes { buy, sell, transfer } = taxes;
-    // What a trial of the bare code shows is no measure of what a sale on the chain costs, as long as a check says that this is not known.
+    // A simulation of the bare code does not measure the on-chain tax while a check reports that as unknown.
     let open = |code: AnomalyCode| code == AnomalyCode::SellBlocked || code == AnomalyCode::SellTax;
     let not_known = |check: &security::Check| open(check.code) && check.state == CheckState::NotChecked;
     let trial = sell.is_some() && answer.checks.iter().flatten().any(not_known);
     let title = match (trial, area.width < TAX_WORDS) {
-        (true, true) => "trial tax",
-        (true, false) => "tax in a trial",
+        (true, true) => "sim. tax",
+        (true, false) => "simulated tax",
         (false, true) => "tax",
         (false, false) => "measured tax",
     };
@@ -135,21 +135,21 @@ fn draw_taxes(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, conte
             Some(_) => Role::Text,
         };
         x += put(buffer, area, x, 0, name, theme.dim()) + 1;
-        let text = tax.map_or_else(|| MISSING.to_owned(), |tax| format::share(Some(tax)));
+        let text = tax.map_or_else(|| MISSING.to_owned(), percent);
         x += put(buffer, area, x, 0, &text, theme.style(role)) + 2;
     }
     let note = match execution.map(|execution| (execution.deployed_by.as_deref(), execution.trading.as_deref())) {
         None => "no code to execute".to_owned(),
-        Some((Some(_), Some(word))) if trial => format!("trading: {} there; not known on the chain", gaps::trading(word)),
+        Some((Some(_), Some(word))) if trial => format!("trading: {} in the simulation; on-chain state unknown", gaps::trading(word)),
         Some((Some(stands), Some(word))) => format!("trading: {}; {}", gaps::trading(word), gaps::standing(stands)),
-        Some(_) => "nothing was traded".to_owned(),
+        Some(_) => "no trade was simulated".to_owned(),
     };
     let room = usize::from(area.width.saturating_sub(x));
     let brief = note.split_once(';').map_or("", |(brief, _)| brief);
     put(buffer, area, x, 0, &text::fitting([note.clone(), brief.to_owned(), String::new()], room), theme.dim());
 }
 
-/// A part's bar with its risk figure at the right, out of 100.
+/// A part's bar with its risk at the right, out of 100.
 fn part_bar(score: Option<f64>, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     let (area, theme) = (area.intersection(buffer.area), context.theme);
     let Some(score) = score else {

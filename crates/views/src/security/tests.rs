@@ -1,4 +1,4 @@
-//! The Security view on a synthetic answer, and on the synthetic market through the deck.
+//! The Security view on a synthetic result, and on the synthetic market.
 
 use std::sync::Arc;
 
@@ -69,40 +69,46 @@ fn trap() -> SecurityInference {
     let blocked = Anomaly::new(
         AnomalyCode::SellBlocked,
         1.0,
-        "a purchase of 1,000 succeeds, the sale of 1,000 reverts for every holder but the owner",
+        "a holder who bought 1,000 tokens cannot sell, even after owner calls and a wait (after its constructor)",
     )
     .evidence(Evidence {
         caller: Some("router".into()),
         ..call("transferFrom(holder, pair, 1000)", "0x23b872dd", "bought 1,000", "revert")
     });
-    let raisable =
-        Anomaly::new(AnomalyCode::TaxRaisable, 0.94, "the owner's call 0x69fe0e2d cuts what a buyer receives from 95.0 % to 1.0 %")
-            .figure("before", 0.95)
-            .figure("after", 0.01)
-            .evidence(call("setFee(99)", "0x69fe0e2d", "sent 1,000 received 950", "sent 1,000 received 10"));
-    let drain =
-        Anomaly::new(AnomalyCode::OwnerDrain, 1.0, "transfer(holder, 2,000 tokens) [0xa9059cbb] by the owner takes what is not theirs")
-            .evidence(Evidence {
-                change: Some("-2,000 tokens".into()),
-                ..call("transfer(holder, 2,000 tokens)", "0xa9059cbb", "holder 2,000 tokens", "holder 0 tokens")
-            });
+    let raisable = Anomaly::new(
+        AnomalyCode::TaxRaisable,
+        0.94,
+        "setFee(99) [0x69fe0e2d] by the owner raises the tax: buy receives 95.0% → buy receives 1.0%",
+    )
+    .figure("before", 0.95)
+    .figure("after", 0.01)
+    .evidence(call("setFee(99)", "0x69fe0e2d", "sent 1,000 received 950", "sent 1,000 received 10"));
+    let drain = Anomaly::new(
+        AnomalyCode::OwnerDrain,
+        1.0,
+        "transfer(holder, 2,000 tokens) [0xa9059cbb] by the owner takes tokens that are not the caller's",
+    )
+    .evidence(Evidence {
+        change: Some("-2,000 tokens".into()),
+        ..call("transfer(holder, 2,000 tokens)", "0xa9059cbb", "holder 2,000 tokens", "holder 0 tokens")
+    });
     let minted = Anomaly::new(
         AnomalyCode::OwnerMint,
         0.0,
-        "mint(owner, 100 tokens) [0x40c10f19] by the owner mints (nobody can: its owner is the zero address)",
+        "mint(owner, 100 tokens) [0x40c10f19] by the owner mints (renounced: the owner is the zero address)",
     );
-    let unverified = Anomaly::new(AnomalyCode::Unverified, 1.0, "its source is not in the dataset");
+    let unverified = Anomaly::new(AnomalyCode::Unverified, 1.0, "its source code is not in the dataset");
     let pulled =
-        Anomaly::new(AnomalyCode::LiquidityPulled, 0.97, "97 % of the pool's liquidity was taken out in one transaction on 2026-07-02")
+        Anomaly::new(AnomalyCode::LiquidityPulled, 0.97, "97.0% of pool 0x0909…0909's liquidity was removed within a day of 2026-07-02")
             .figure("share", 0.97)
             .evidence(Evidence { what: "burned within a day".into(), rows: vec![row(0)], ..Evidence::default() });
-    let failures = Anomaly::new(AnomalyCode::SellFailures, 0.8, "46 of 61 tried sales failed, at least 63 % with 95 % certainty")
+    let failures = Anomaly::new(AnomalyCode::SellFailures, 0.8, "46 of 61 sells failed, at least 63.0% with 95% confidence")
         .figure("failed", 46.0)
         .figure("tried", 61.0)
-        .evidence(Evidence { what: "sales that failed".into(), rows: (1..5).map(row).collect(), ..Evidence::default() });
+        .evidence(Evidence { what: "failed sells".into(), rows: (1..5).map(row).collect(), ..Evidence::default() });
     let top =
-        Anomaly::new(AnomalyCode::Top10Concentration, 0.62, "the ten largest holders have 61.0 % of the supply").figure("top10", 0.61);
-    let unlocked = Anomaly::new(AnomalyCode::LpUnlocked, 0.91, "91 % of the liquidity tokens are neither burned nor locked");
+        Anomaly::new(AnomalyCode::Top10Concentration, 0.62, "the top 10 individual holders own 61.0% of the supply").figure("top10", 0.61);
+    let unlocked = Anomaly::new(AnomalyCode::LpUnlocked, 0.91, "91.0% of the LP tokens are neither burned nor locked");
     let scam = |i: u8, name: Option<&str>, kind: &str, similarity, traits: &[AnomalyCode], shared| SimilarScam {
         address: address(70 + i),
         name: name.map(str::to_owned),
@@ -128,7 +134,7 @@ fn trap() -> SecurityInference {
         ],
         danger: Danger::default(),
         recommendation:
-            "AVOID: sells fail after opening; the owner can raise the tax to 99 %; 97 % of the liquidity was pulled; no funding data".into(),
+            "AVOID: buyers cannot sell; the owner can raise the tax to 99%; 97.0% of the liquidity was removed. Not checked (missing data): no funding data".into(),
         explanation: Some(trap_explained()),
         simulation: None,
         changed: None,
@@ -170,12 +176,12 @@ fn trap_explained() -> Explanation {
     Explanation {
         uncapped_score: 0,
         checked: 1.0,
-        caps: vec![Cap { score: 10, reason: "a fatal anomaly".into() }],
+        caps: vec![Cap { score: 10, reason: "fatal finding: Selling blocked".into() }],
         missing: vec![Missing {
             part: Part::Holders,
             what: "no funding data".into(),
             codes: vec![AnomalyCode::SybilHolders, AnomalyCode::PrivilegedSellers],
-            supply: "add the table `funding` (from_address, to_address, timestamp): who paid for whose first transaction".into(),
+            supply: "add a table `funding` (from_address, to_address, timestamp): the wallet that funded each address".into(),
         }],
         token_similarity: None,
         holders: Some(HolderMetrics {
@@ -200,7 +206,7 @@ fn trap_explained() -> Explanation {
             deployed_by: Some("constructor".into()),
             trading: Some("blocked".into()),
             taxes: Some(Taxes { buy: Some(0.05), sell: None, transfer: Some(0.0) }),
-            unfinished: vec!["two functions were not tried with every set of arguments".into()],
+            unfinished: vec!["two functions were not tested with every set of arguments".into()],
         }),
     }
 }
@@ -220,14 +226,17 @@ fn unknown() -> SecurityInference {
         similar_scams: Vec::new(),
         danger: Danger::default(),
         recommendation:
-            "NOT ENOUGH DATA: none of the tests that could run found anything. Not checked, data missing: no contract code; no transfer data".into(),
+            "NOT ENOUGH DATA: no check that could run found anything. Not checked (missing data): no contract code; no transfer data".into(),
         explanation: Some(Explanation {
             uncapped_score: 100,
             checked: 0.15,
-            caps: vec![Cap { score: 59, reason: "no code known".into() }, Cap { score: 85, reason: "no transfers".into() }],
+            caps: vec![
+                Cap { score: 59, reason: "the contract code is unknown".into() },
+                Cap { score: 85, reason: "no transfer data".into() },
+            ],
             missing: vec![
-                gap(Part::Code, "no code", "add the token's row with bytecode to the table `contracts`"),
-                gap(Part::Transactions, "no transfers", "add the token's rows to the table `transfers`"),
+                gap(Part::Code, "no contract code", "add the token's `bytecode` to `contracts`"),
+                gap(Part::Transactions, "no transfer data", "add the token's rows to `transfers`"),
             ],
             token_similarity: None,
             holders: None,
@@ -274,16 +283,16 @@ fn a_score_of_what_was_hardly_looked_at_is_grey_with_a_question_mark() {
     let mut buffer = Buffer::empty(Rect::new(0, 0, 80, 20));
     view.draw(&mut buffer, Rect::new(0, 0, 80, 20), &Context { ascii: true, ..stage.context() });
     let text = widgets::picture::text(&buffer);
-    assert!(text.contains('?') && !text.contains("59"), "a limit is no score: {text}");
+    assert!(text.contains('?') && !text.contains("59"), "a limit is not a score: {text}");
 }
 
 #[test]
 fn what_changed_between_two_readings_of_the_files_stands_in_the_view() {
-    let change = SecurityChange { what: "sale".into(), before: "goes through".into(), after: "not known".into() };
+    let change = SecurityChange { what: "sale".into(), before: "succeeds".into(), after: "unknown".into() };
     let changed = SecurityChanges { since_block: None, since: None, changes: vec![change] };
     let (stage, mut view) = shown(SecurityInference { changed: Some(changed), ..trap() });
     let text = stage.text_now(&mut view, 140, 60);
-    assert!(text.contains("changed since the files were read before") && text.contains("sale: goes through → not known"), "{text}");
+    assert!(text.contains("changed since the files were last loaded") && text.contains("sell: succeeds → unknown"), "{text}");
     let (stage, mut view) = shown(trap());
     assert!(!stage.text_now(&mut view, 140, 60).contains("since the files"));
 }
@@ -301,7 +310,7 @@ fn a_tax_is_called_measured_only_where_the_checks_know_it() {
         let text = stage.text_now(&mut view, 140, 38);
         let is_trial = state == CheckState::NotChecked;
         assert_eq!(text.contains("measured tax"), !is_trial, "{text}");
-        assert_eq!(text.contains("tax in a trial") && text.contains("trading: open there"), is_trial, "{text}");
+        assert_eq!(text.contains("simulated tax") && text.contains("trading: open in the simulation"), is_trial, "{text}");
     }
 }
 
@@ -336,14 +345,14 @@ fn enter_opens_the_evidence_and_esc_closes_it() {
 #[test]
 fn a_check_that_passed_opens_to_its_calls_and_rows() {
     let (stage, mut view) = shown(trap());
-    stage.draw_now(&mut view, 140, 90);
+    stage.draw_now(&mut view, 140, 160);
     for (code, parts) in [
-        (AnomalyCode::PublicDrain, &["burn(holder, 100 tokens)", "by stranger", "0x9dc29fac", "holder 2,000 tokens → refused"][..]),
+        (AnomalyCode::PublicDrain, &["burn(holder, 100 tokens)", "by any caller", "0x9dc29fac", "holder 2,000 tokens → refused"][..]),
         (AnomalyCode::FewHolders, &["the largest holders", "2026-", "12.4k"]),
     ] {
         view.pane().select(PaneEntry::Check(code));
         view.act(Action::Open, &stage.context());
-        let text = stage.text_now(&mut view, 140, 90);
+        let text = stage.text_now(&mut view, 140, 160);
         for part in parts {
             assert!(text.contains(part), "{part} in\n{text}");
         }
@@ -396,7 +405,7 @@ fn the_request_explains_and_a_cancelled_question_says_so() {
     assert_eq!(view.request(&stage.context()).expect("a request").target, target);
     assert!(matches!(view.stop(&stage.context()), Effect::Say(_)));
     view.refresh(&stage.context());
-    assert!(stage.text_now(&mut view, 80, 20).contains("cancelled"));
+    assert!(stage.text_now(&mut view, 80, 20).contains("canceled"));
     assert_eq!(view.act(Action::Open, &stage.context()), Effect::Redraw);
     assert!(stage.text(&mut view, 80, 20).contains("100"));
 }
@@ -415,7 +424,7 @@ fn holders_are_a_list_and_enter_shows_what_one_holds() {
     let target = view.request(&stage.context()).expect("a request").target;
     assert!(target.contains("/holders?flows=true") && target.contains("sort=-balance"), "{target}");
     view.set_filter("balance>1t", &stage.context()).expect("a filter");
-    assert!(stage.text(&mut view, 140, 38).contains("no holder meets the filter"));
+    assert!(stage.text(&mut view, 140, 38).contains("no holder matches the filter"));
     view.set_filter("", &stage.context()).expect("no filter");
     stage.draw(&mut view, 140, 38);
     stage.act(&mut view, Action::Open);

@@ -1,4 +1,4 @@
-//! Caches of security inference for one generation: the corpus of contracts to compare with, built on first use, the traits of executed
+//! Caches of security inference for one data snapshot: the corpus of contracts to compare with, built on first use, the traits of executed
 //! scam contracts, and security summaries. No inference here.
 
 use std::{
@@ -23,10 +23,10 @@ use store::Dataset;
 
 /// Maximum number of scams with cached traits.
 const TRAITS_MAX: usize = 10_000;
-/// Maximum number of answers kept for questions about many tokens.
+/// Maximum number of results cached for queries about many tokens.
 const PARTS_MAX: usize = 200;
 
-/// Earlier scans that are kept of a token: the last one may be of the very same files.
+/// Number of earlier scans stored per token: the last one may be of the same files.
 const SCANS_MAX: usize = 2;
 
 #[derive(Debug, Default)]
@@ -37,28 +37,28 @@ pub struct SecurityCache {
     traits: Mutex<HashMap<Address, CodeTraits>>,
     /// The security summaries by token, shown in token lists.
     summaries: Mutex<HashMap<Address, SecuritySummary>>,
-    /// The scan of each token, and those of earlier generations, the newest first.
+    /// The scan of each token, and those of earlier snapshots, newest first.
     scans: Mutex<HashMap<Address, Scan>>,
     earlier: Mutex<HashMap<Address, Vec<Scan>>>,
-    /// Answers, explained or not, of a question about many tokens that waits for the state of others.
+    /// Results, explained or not, of a query about many tokens that waits for the state of other tokens.
     parts: Mutex<HashMap<(Address, bool), SecurityInference>>,
-    /// Tokens whose state could not be read for a question that is being answered, and why.
+    /// Tokens whose state could not be read for a running query, and why.
     unread: Mutex<HashMap<Address, Problem>>,
 }
 
-/// A token's security answer in short.
+/// Summary of a token's security result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SecuritySummary {
     pub score: i64,
     /// The first word of the recommendation.
     pub recommendation: &'static str,
     pub danger: Danger,
-    /// Whether the scan differs from the one before, of the chain or of the files.
+    /// Whether the scan differs from the previous one, of the chain or of the files.
     pub changed: bool,
 }
 
 impl SecuritySummary {
-    /// The score; `None` where it is only a limit, as too little is known.
+    /// The score; `None` if it is only an upper limit because of missing data.
     pub fn known_score(&self) -> Option<i64> {
         Some(self.score).filter(|_| !too_little_known(self.recommendation))
     }
@@ -74,7 +74,7 @@ impl SecuritySummary {
 }
 
 impl SecurityCache {
-    /// The corpus of the generation, built on first use. A cancelled build is left to the next caller.
+    /// The corpus of the snapshot, built on first use. After a canceled build, the next caller builds it.
     pub fn corpus(&self, dataset: &Dataset, progress: &Progress) -> Result<&Corpus> {
         if let Some(corpus) = self.corpus.get() {
             return Ok(corpus);
@@ -87,7 +87,7 @@ impl SecurityCache {
         Ok(self.corpus.get_or_init(|| corpus))
     }
 
-    /// The scans of earlier generations, the newest first.
+    /// The scans of earlier snapshots, newest first.
     pub fn earlier(&self, token: &Address) -> Vec<Scan> {
         self.earlier.locked().get(token).cloned().unwrap_or_default()
     }
@@ -96,7 +96,7 @@ impl SecurityCache {
         self.scans.locked().insert(token, scan);
     }
 
-    /// Takes over the scans of an earlier generation, and those before them; of one that was not whole only the latter.
+    /// Takes over the scans of an earlier snapshot, and those before it; of an incomplete snapshot, only the latter.
     pub fn inherit(&self, before: &Self, is_whole: bool) {
         let mut earlier = before.earlier.locked().clone();
         for (token, scan) in before.scans.locked().iter().filter(|_| is_whole) {
@@ -118,7 +118,7 @@ impl SecurityCache {
         self.summaries.locked().insert(token, summary);
     }
 
-    /// Keeps a token's answer until the question about many is answered.
+    /// Caches a token's result until the query about many tokens is complete.
     pub fn keep_part(&self, token: Address, explain: bool, answer: &SecurityInference) {
         let mut parts = self.parts.locked();
         if parts.len() < PARTS_MAX {
@@ -137,12 +137,12 @@ impl SecurityCache {
         }
     }
 
-    /// Why the token's state could not be read, while a question is answered that needs it.
+    /// Why the token's state could not be read, while a query runs that needs it.
     pub fn unread(&self, token: &Address) -> Option<Problem> {
         self.unread.locked().get(token).cloned()
     }
 
-    /// Sets or forgets why the token's state could not be read.
+    /// Sets or clears why the token's state could not be read.
     pub fn set_unread(&self, token: Address, why: Option<Problem>) {
         let mut unread = self.unread.locked();
         match why {
@@ -151,7 +151,7 @@ impl SecurityCache {
         }
     }
 
-    /// The traits of a known scam, executed at most once unless the caller cancels.
+    /// The traits of a known scam, which is executed at most once unless the caller cancels.
     pub fn traits(&self, scam: &Address, progress: &Progress, execute: impl FnOnce() -> CodeTraits) -> CodeTraits {
         let lock = || self.traits.locked();
         if let Some(known) = lock().get(scam) {

@@ -1,5 +1,4 @@
-//! The exchanges of each chain, as the table of exchanges has them, and the addresses at which a token's pools stand. Which of them is traded
-//! with is decided in `pools`.
+//! The exchanges of each chain, from the table of exchanges, and the addresses of a token's pools. `pools` chooses the pool to trade in.
 
 use revm::primitives::{Address, B256, b256, keccak256};
 use serde::Deserialize;
@@ -9,12 +8,12 @@ use model::chain_state::{ChainState, EventFilter};
 
 /// Topic of `Initialize(bytes32,address,address,uint24,int24,address,uint160,int24)`, which a V4 exchange logs of each pool.
 const INITIALIZE: B256 = b256!("dd466e674ea557f56295e2d0218a125ea4b4f0f6f3307b95f85e6110838d6438");
-/// Of so many that were opened first, and of so many opened last, the depth is looked at.
+/// Number of first and of newest pools whose depth is compared.
 const OPENED_MAX: usize = 12;
 /// Instead of a fee: the hooks name it with each trade (<https://docs.uniswap.org/contracts/v4/concepts/dynamic-fees>).
 const DYNAMIC_FEE: u32 = 0x80_0000;
 
-/// The table of exchanges: one row per exchange and per coin that tokens are traded against.
+/// The table of exchanges: one row per exchange and per coin that tokens trade against.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Exchanges {
@@ -24,7 +23,7 @@ pub struct Exchanges {
     pub exchanges: Vec<Exchange>,
 }
 
-/// A coin that tokens are traded against.
+/// A coin that tokens trade against.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QuoteCoin {
@@ -34,14 +33,14 @@ pub struct QuoteCoin {
     pub decimals: u8,
     /// Storage slot of its mapping of balances.
     pub balance_slot: u64,
-    /// Whether it is the chain's own coin, wrapped: people trade that itself, and the router wraps it.
+    /// Whether it is the chain's native coin, wrapped: traders use the native coin, and the router wraps it.
     #[serde(default)]
     pub native: bool,
-    /// About what one is worth in US dollars: only to compare the depth of pools against different coins.
+    /// Approximate price in USD, used only to compare the depth of pools with different coins.
     pub worth: f64,
 }
 
-/// How an exchange keeps its pools.
+/// Kind of an exchange's pools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PoolKind {
@@ -77,7 +76,7 @@ pub struct Exchange {
     /// V4: the contract by which routers take a seller's tokens.
     #[serde(default)]
     pub permit: Option<Address>,
-    /// V2: how the router's functions call the chain's own coin.
+    /// V2: the native coin's name in the router's functions.
     #[serde(default = "coin_word")]
     pub coin_word: String,
     /// V3: whether the router takes a deadline.
@@ -134,7 +133,7 @@ pub struct Venue<'a> {
 }
 
 impl Venue<'_> {
-    /// Where the token's pool would stand.
+    /// The address that the token's pool would have.
     pub fn pool(&self, token: Address) -> Address {
         self.exchange.pool(token, self.quote.address, self.exchange.fees.first().copied().unwrap_or_default())
     }
@@ -148,7 +147,7 @@ impl Exchanges {
         Some(Venue { exchange, quote })
     }
 
-    /// The address of every place at which a pool of the token may stand.
+    /// Every address that a pool of the token may have.
     pub fn pools(&self, chain: &str, token: &model::address::Address) -> Vec<model::address::Address> {
         let places = self.places(chain, Address::new(token.0));
         places.iter().map(|place| model::address::Address(place.address.into_array())).collect()

@@ -1,5 +1,4 @@
-//! The deepest pool of a token on its chain, and what of the state is certain to be needed: all of it is asked for at once. Trading is in
-//! `trades`.
+//! The deepest pool of a token on its chain, and the state that is certainly needed, which is requested in one batch. Trading is in `trades`.
 
 use revm::primitives::{Address, U256};
 
@@ -22,7 +21,7 @@ const GET_RESERVES: Selector = [0x09, 0x02, 0xF1, 0xAC];
 const POOL_SLOTS_V2: &[u64] = &[0, 6, 7, 8, 9, 10, 11, 12];
 /// Slots of a V3 pool: price, growth of fees, protocol fees, liquidity.
 const POOL_SLOTS_V3: &[u64] = &[0, 1, 2, 3, 4, 5];
-/// Number of a contract's first slots that are asked for at once: variables stand there, and reading one more costs little.
+/// Number of a contract's first slots in the first request: they have variables, and one more slot costs little.
 const FIRST_SLOTS: u64 = 40;
 /// EIP-1967: who can exchange the contract behind a proxy.
 pub(super) const ADMIN_SLOT: &str = "b53127684a568b3173ae13b9f8a6016e243e63b6e8ee1178d6a717850b5d6103";
@@ -60,7 +59,7 @@ pub(in crate::code) struct LivePool {
     /// V4: which of the contract's pools, and the contract that takes a seller's tokens.
     pub(in crate::code) key: Option<PoolKey>,
     pub(in crate::code) permit: Option<Address>,
-    /// Whether somebody has traded with it: then somebody may hold what they bought.
+    /// Whether it has trades, so that an earlier buyer may hold tokens.
     pub(in crate::code) traded: bool,
 }
 
@@ -115,7 +114,7 @@ pub(in crate::code) fn balance_slot_of(holder: Address, base: U256) -> U256 {
     abi::mapped(abi::word_of(holder), base)
 }
 
-/// A sale of so many US dollars decides which pool is the deepest.
+/// Size in USD of the sell that decides which pool is the deepest.
 const SALE_USD: f64 = 1_000.0;
 /// Slot of the mapping of pools in the contract of a V4 exchange.
 const POOLS_V4: u64 = 6;

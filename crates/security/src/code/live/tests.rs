@@ -183,7 +183,7 @@ fn a_pool_whose_logged_id_is_not_the_hash_of_its_key_is_none() {
         event.data[31] ^= 1;
     }
     let report = inspected(token, Arc::new(state)).expect("a whole state");
-    assert!(matches!(&report.sale, SaleState::Depends(why) if why.starts_with("no pool of it")), "{:?}", report.sale);
+    assert!(matches!(&report.sale, SaleState::Depends(why) if why.starts_with("no pool of the token")), "{:?}", report.sale);
 }
 
 #[test]
@@ -269,8 +269,8 @@ fn what_the_owner_did_between_two_scans_is_named() {
     assert_eq!(changed.since_block, before.1);
     let told: Vec<_> = changed.changes.iter().map(|change| (&*change.what, &*change.before, &*change.after)).collect();
     let expected = [
-        ("buy", "goes through", "fails"),
-        ("sale", "goes through", "fails"),
+        ("buy", "succeeds", "fails"),
+        ("sale", "succeeds", "fails"),
         ("SELL_BLOCKED", "not found", "found"),
         ("BUY_BLOCKABLE", "not found", "found"),
     ];

@@ -1,4 +1,4 @@
-//! Who can exchange the contract behind a proxy, and how soon.
+//! Who can replace the contract behind a proxy, and how soon.
 
 use revm::primitives::{Address, U256};
 
@@ -15,7 +15,7 @@ use crate::code::{
 const OWNERS_MAX: usize = 3;
 /// `getMinDelay()` and `delay()` of a timelock, in seconds.
 const DELAYS: [Selector; 2] = [[0xF2, 0x7A, 0x0C, 0x92], [0x6A, 0x42, 0xB8, 0xF8]];
-/// A longer delay is none that somebody set.
+/// A longer delay is not a real setting.
 const DELAY_MAX: u64 = 10 * 365 * DAY;
 const DAY: u64 = 86_400;
 /// How long an exchange may have to be announced before, at most.

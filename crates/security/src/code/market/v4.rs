@@ -39,7 +39,7 @@ pub(in crate::code) struct PoolKey {
     /// In millionths.
     pub(in crate::code) fee: u32,
     pub(in crate::code) tick_spacing: u32,
-    /// The contract that is asked before and after each trade; zero for none.
+    /// The contract that is called before and after each trade; zero for none.
     pub(in crate::code) hooks: Address,
 }
 
@@ -194,8 +194,8 @@ fn by_the_pool(pool: &LivePool, key: &PoolKey, outcome: &EvmOutcome, first: bool
 }
 
 impl Trader<'_, '_> {
-    /// Swaps so much of one coin at a V4 pool, and pays and takes as a router does. Returns how it went, and what the pool would have given without
-    /// its hooks.
+    /// Swaps this amount of one coin in a V4 pool, and pays and takes as a router does. Returns the result, and the amount that the pool would
+    /// have paid without its hooks.
     pub(super) fn swap_v4(&mut self, pool: &LivePool, who: Address, from: Address, amount: U256) -> (EvmOutcome, U256) {
         let Some(key) = pool.key else { return (EvmOutcome::default(), U256::ZERO) };
         let first = key.coins[0] == from;
@@ -219,7 +219,7 @@ impl Trader<'_, '_> {
         (outcome, quoted)
     }
 
-    /// The step that brings the seller's tokens to the pools: by Permit2 where the chain has it, else by the router.
+    /// The step that sends the seller's tokens to the pools: by Permit2 if the chain has it, otherwise by the router.
     fn payment(&mut self, pool: &LivePool, who: Address, coin: Address, amount: U256) -> Step {
         let [from, to] = [who, pool.address].map(abi::word_of);
         let permit = pool.permit.filter(|permit| !self.machine.world().code(*permit).is_empty());

@@ -17,7 +17,7 @@ use crate::code::{
 const FIRST_STEPS_MAX: usize = 8;
 const SETS_OF_SECOND: [usize; 5] = [0, 2, 4, 5, 16];
 
-/// A call that by itself does nothing to trades, and another one after it. What gives somebody the ownership comes first, with more arguments.
+/// A call that by itself does nothing to trades, and another one after it. A call that transfers the ownership comes first, with more arguments.
 pub(in crate::code) fn in_two_steps(machine: &mut Machine<'_>, before: &Baseline<'_>, target: &Target<'_>, found: &mut Exploration) {
     let mut firsts: Vec<(bool, FunctionCall)> = Vec::new();
     // Of equal functions the last call, as a rule with larger numbers.

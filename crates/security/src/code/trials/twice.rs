@@ -1,5 +1,5 @@
-//! The usual trade once more, with one thing changed at a time. A contract that looks whether it is simulated shows itself by the difference:
-//! a person's circumstances decide nothing in an honest sale. What the contract does not ask for cannot make a difference, and is left out.
+//! The usual trade again, with one thing changed at a time. A contract that checks whether it is simulated reveals itself by the difference:
+//! these conditions decide nothing in an honest sell. A condition that the contract does not read cannot make a difference and is skipped.
 
 use revm::primitives::{Address, B256, U256};
 
@@ -56,7 +56,7 @@ const VARIANTS: &[Variant] = &[
         asks: BlockFacts::BLOCK_GAS_LIMIT,
         apply: |c| c.circumstances.block_gas_limit = 30_000_000,
     },
-    Variant { changed: "ten million gas", asks: BlockFacts::GAS, apply: |c| c.circumstances.gas = 10_000_000 },
+    Variant { changed: "10 million gas", asks: BlockFacts::GAS, apply: |c| c.circumstances.gas = 10_000_000 },
     Variant { changed: "no coinbase", asks: BlockFacts::COINBASE, apply: |c| c.circumstances.coinbase = Address::ZERO },
     Variant {
         changed: "another coinbase",
@@ -71,7 +71,7 @@ const VARIANTS: &[Variant] = &[
     },
     Variant { changed: "an empty wallet", asks: BlockFacts::COINS, apply: |c| c.circumstances.purse = U256::ZERO },
     Variant {
-        changed: "a wallet of a million coins",
+        changed: "1 million coins in the wallet",
         asks: BlockFacts::COINS,
         apply: |c| c.circumstances.purse = U256::from(10).pow(U256::from(24)),
     },
@@ -85,9 +85,9 @@ const VARIANTS: &[Variant] = &[
         asks: BlockFacts::HASHES,
         apply: |c| c.circumstances.hashes = c.circumstances.hashes.apart("other block hashes"),
     },
-    Variant { changed: "another person", asks: BlockFacts::ANYTHING, apply: |c| c.who = c.circumstances.hashes.address("second person") },
-    Variant { changed: "a third person", asks: BlockFacts::ANYTHING, apply: |c| c.who = c.circumstances.hashes.address("third person") },
-    Variant { changed: "a fourth person", asks: BlockFacts::ANYTHING, apply: |c| c.who = c.circumstances.hashes.address("fourth person") },
+    Variant { changed: "another trader", asks: BlockFacts::ANYTHING, apply: |c| c.who = c.circumstances.hashes.address("second person") },
+    Variant { changed: "a third trader", asks: BlockFacts::ANYTHING, apply: |c| c.who = c.circumstances.hashes.address("third person") },
+    Variant { changed: "a fourth trader", asks: BlockFacts::ANYTHING, apply: |c| c.who = c.circumstances.hashes.address("fourth person") },
     Variant { changed: "a round amount", asks: BlockFacts::ANYTHING, apply: |c| c.amount = (1_000_000_000, 0) },
     Variant { changed: "an odd amount", asks: BlockFacts::ANYTHING, apply: |c| c.amount = (2, 1) },
     Variant { changed: "the next block", asks: BlockFacts::NUMBER, apply: |c| c.blocks = 1 },

@@ -1,4 +1,4 @@
-//! What the trades mean: findings, taxes, and the evidence of what went well.
+//! Interpretation of the simulated trades: findings, taxes, and the evidence of successful trades.
 
 use super::{LATER, SaleTrial, TradeDifference, Trials};
 use crate::{
@@ -14,28 +14,28 @@ use crate::{
 pub(super) const KEPT: f64 = 0.5;
 pub(super) const LESS: f64 = 0.8;
 
-/// A sale that fails while the usual one goes through: its strength, and what to say.
+/// A sell that fails while the usual one succeeds: its strength, and its name in a sentence.
 const RESTRICTED: [(SaleTrial, f64, &str); 20] = [
-    (SaleTrial::Hour, 1.0, "an hour later it cannot be sold"),
-    (SaleTrial::SixHours, 1.0, "six hours later it cannot be sold"),
-    (SaleTrial::TwelveHours, 1.0, "twelve hours later it cannot be sold"),
-    (SaleTrial::EighteenHours, 1.0, "18 hours later it cannot be sold"),
-    (SaleTrial::Day, 1.0, "a day later it cannot be sold"),
-    (SaleTrial::ThreeDays, 1.0, "three days later it cannot be sold"),
-    (SaleTrial::Week, 1.0, "a week later it cannot be sold"),
-    (SaleTrial::Fortnight, 1.0, "two weeks later it cannot be sold"),
-    (SaleTrial::Month, 1.0, "30 days later it cannot be sold"),
-    (SaleTrial::Year, 0.8, "400 days later it cannot be sold"),
-    (SaleTrial::WithCoins, 0.8, "once coins are sent to the contract, it cannot be sold"),
-    (SaleTrial::WithTokens, 0.8, "once tokens are sent to the contract, it cannot be sold"),
-    (SaleTrial::AfterOthers, 1.0, "once 25 others have bought, an earlier buyer cannot sell"),
-    (SaleTrial::Third, 0.8, "the third sale of a holder fails"),
-    (SaleTrial::Again, 0.8, "a holder who buys again cannot sell"),
-    (SaleTrial::LargeHolder, 0.8, "a holder of 1 % of the supply cannot sell, not even a little"),
-    (SaleTrial::Received, SOME_SALES, "a holder cannot sell tokens that somebody sent them"),
-    (SaleTrial::Tenth, SOME_SALES, "a holder cannot sell a tenth"),
-    (SaleTrial::Straight, 0.3, "tokens cannot be sold at the pool without the exchange's router"),
-    (SaleTrial::OtherRouter, 0.3, "tokens cannot be sold through another router"),
+    (SaleTrial::Hour, 1.0, "a sell an hour later"),
+    (SaleTrial::SixHours, 1.0, "a sell six hours later"),
+    (SaleTrial::TwelveHours, 1.0, "a sell twelve hours later"),
+    (SaleTrial::EighteenHours, 1.0, "a sell 18 hours later"),
+    (SaleTrial::Day, 1.0, "a sell a day later"),
+    (SaleTrial::ThreeDays, 1.0, "a sell three days later"),
+    (SaleTrial::Week, 1.0, "a sell a week later"),
+    (SaleTrial::Fortnight, 1.0, "a sell two weeks later"),
+    (SaleTrial::Month, 1.0, "a sell 30 days later"),
+    (SaleTrial::Year, 0.8, "a sell 400 days later"),
+    (SaleTrial::WithCoins, 0.8, "a sell after coins are sent to the contract"),
+    (SaleTrial::WithTokens, 0.8, "a sell after tokens are sent to the contract"),
+    (SaleTrial::AfterOthers, 1.0, "a sell by an earlier buyer, once 25 others have bought,"),
+    (SaleTrial::Third, 0.8, "a holder's third sell"),
+    (SaleTrial::Again, 0.8, "a sell by a holder who buys again"),
+    (SaleTrial::LargeHolder, 0.8, "even a small sell by a holder of 1% of the supply"),
+    (SaleTrial::Received, SOME_SALES, "a sell of tokens received by transfer"),
+    (SaleTrial::Tenth, SOME_SALES, "a sell of a tenth of the balance"),
+    (SaleTrial::Straight, 0.3, "a sell in the pool without the exchange's router"),
+    (SaleTrial::OtherRouter, 0.3, "a sell through another router"),
 ];
 /// Share of the pool from which a largest trade counts in full; strength of a remainder that cannot be sold.
 const LIMIT_FULL: f64 = 0.01;
@@ -45,7 +45,7 @@ const LARGE_TAKES: f64 = 0.8;
 /// A smaller part that can be sold at once is more than a remainder that is left over.
 const MOST: f64 = 0.9;
 
-/// All that the trades show. `at`: where they were made, as `in its pool at uniswap-v2 at block 1`.
+/// All that the trades show. `at`: where they were made, such as `in its uniswap-v2 pool at block 1`.
 pub(in crate::code) fn findings(trials: &Trials, at: &str) -> Vec<Anomaly> {
     let sales = [blocked(trials, at), unbuyable(trials, at), taxed(trials, at)];
     sales.into_iter().flatten().chain(beside(trials, at)).collect()
@@ -60,17 +60,17 @@ pub(in crate::code) fn beside(trials: &Trials, at: &str) -> Vec<Anomaly> {
 }
 
 fn why(deal: &Deal) -> &str {
-    deal.reason.as_deref().unwrap_or("it fails")
+    deal.reason.as_deref().unwrap_or("no reason given")
 }
 
 pub(in crate::code) fn blocked(trials: &Trials, at: &str) -> Option<Anomaly> {
     let sell = trials.sell.as_ref().filter(|sell| !sell.ok)?;
-    let who = if trials.buy_reason.is_some() { "a holder who bought earlier" } else { "a holder who has just bought" };
+    let who = if trials.buy_reason.is_some() { "an earlier buyer" } else { "a new buyer" };
     let opens = LATER.iter().find(|(sale, _)| trials.of(*sale).is_some_and(|deal| deal.ok));
     let (strength, text) = match opens {
         Some((_, seconds)) => {
             let when = waiting(*seconds);
-            (SOME_SALES, format!("{who} cannot sell {at} and can {when} later: {}", why(sell)))
+            (SOME_SALES, format!("{who} can sell only {when} later, not immediately, {at}: {}", why(sell)))
         }
         None => (1.0, format!("{who} cannot sell {at}: {}", why(sell))),
     };
@@ -93,16 +93,16 @@ fn unbuyable(trials: &Trials, at: &str) -> Option<Anomaly> {
     let refused = trials.buy.as_ref().filter(|buy| !buy.ok).and_then(|buy| buy.reason.as_ref());
     let why = trials.buy_reason.as_ref().or(refused)?;
     let shown = Evidence { what: "buy".into(), caller: Some("buyer".into()), after: Some(why.clone()), ..Evidence::default() };
-    Some(Anomaly::new(AnomalyCode::BuyBlockable, 1.0, format!("nobody can buy it {at}: {why}")).evidence(shown))
+    Some(Anomaly::new(AnomalyCode::BuyBlockable, 1.0, format!("buying fails {at}: {why}")).evidence(shown))
 }
 
 /// The sale that is taxed most, if any is: a tax may come later, or only for some.
 fn worst_sale(trials: &Trials) -> Option<(&'static str, f64)> {
     let sales = [
-        ("of a sale", trials.sell.as_ref()),
-        ("of a sale of the rest", trials.of(SaleTrial::Rest)),
-        ("of a sale a day later", trials.of(SaleTrial::Day)),
-        ("of a sale of what was sent", trials.of(SaleTrial::Received)),
+        ("a sell", trials.sell.as_ref()),
+        ("selling the rest", trials.of(SaleTrial::Rest)),
+        ("a sell a day later", trials.of(SaleTrial::Day)),
+        ("selling received tokens", trials.of(SaleTrial::Received)),
     ];
     let taxed = sales.into_iter().rev().filter_map(|(which, sale)| Some((which, sale.filter(|sale| sale.ok)?.tax?)));
     // Of equals the first.
@@ -118,38 +118,38 @@ pub(in crate::code) fn taxes(trials: &Trials) -> Taxes {
 
 fn taxed(trials: &Trials, at: &str) -> Option<Anomaly> {
     let (which, tax) = worst_sale(trials)?;
-    let anomaly = Anomaly::new(AnomalyCode::SellTax, tax / TAX_FATAL, format!("{:.1} % {which} does not arrive {at}", tax * 100.0));
+    let anomaly = Anomaly::new(AnomalyCode::SellTax, tax / TAX_FATAL, format!("{:.1}% tax on {which} {at}", tax * 100.0));
     let anomaly = anomaly.fatal(tax > TAX_FATAL).figure("tax", tax);
     Some(evidence(trials).into_iter().fold(anomaly, Anomaly::evidence))
 }
 
 fn buy_taxed(trials: &Trials, at: &str) -> Option<Anomaly> {
     let tax = trials.buy.as_ref().filter(|buy| buy.ok)?.tax.filter(|tax| *tax >= TAX_MIN)?;
-    let text = format!("{:.1} % of a purchase does not arrive {at}", tax * 100.0);
-    let shown = Evidence { what: "buy".into(), before: Some("sent 100 %".into()), after: Some(received(tax)), ..Evidence::default() };
+    let text = format!("{:.1}% tax on a buy {at}", tax * 100.0);
+    let shown = Evidence { what: "buy".into(), before: Some("sent 100%".into()), after: Some(received(tax)), ..Evidence::default() };
     Some(Anomaly::new(AnomalyCode::BuyTax, tax / TAX_FATAL, text).fatal(tax > TAX_FATAL).figure("tax", tax).evidence(shown))
 }
 
 fn received(tax: f64) -> String {
-    format!("received {:.1} %", (1.0 - tax) * 100.0)
+    format!("received {:.1}%", (1.0 - tax) * 100.0)
 }
 
 /// Trades that come out otherwise when something changes that no honest contract looks at.
 fn aware(trials: &Trials, at: &str) -> Option<Anomaly> {
     let TradeDifference { changed, usual, brought } = trials.differences.first()?;
-    let share = |worth: &f64| format!("{:.0} %", worth * 100.0);
-    let text = format!("the same trade brings {} with {changed} and {} otherwise {at}", share(brought), share(usual));
+    let share = |worth: &f64| format!("{:.0}%", worth * 100.0);
+    let text = format!("the same trade returns {} with {changed} but {} otherwise, {at}", share(brought), share(usual));
     let anomaly = Anomaly::new(AnomalyCode::SimulatorAware, 1.0, text).fatal(true);
     let shown = trials.differences.iter().map(|difference| Evidence {
         what: format!("the same trade with {}", difference.changed),
-        before: Some(format!("brings {}", share(&difference.usual))),
-        after: Some(format!("brings {}", share(&difference.brought))),
+        before: Some(format!("returns {}", share(&difference.usual))),
+        after: Some(format!("returns {}", share(&difference.brought))),
         ..Evidence::default()
     });
     Some(shown.fold(anomaly, Anomaly::evidence))
 }
 
-/// Whether a sale brings so much less than the usual one that it counts as failed, or as taxed more.
+/// Whether a sell returns less than this fraction of the usual one, so that it counts as failed or as taxed more.
 fn falls(trials: &Trials, deal: &Deal, below: f64) -> bool {
     trials.sell.as_ref().is_some_and(|usual| deal.worth() < below * usual.worth().min(1.0))
 }
@@ -160,35 +160,33 @@ fn restricted(trials: &Trials, at: &str) -> Option<Anomaly> {
         return None;
     }
     let mut found: Vec<(f64, String)> = Vec::new();
-    for (sale, strength, text) in RESTRICTED {
+    for (sale, strength, which) in RESTRICTED {
         let Some(deal) = trials.of(sale).filter(|deal| falls(trials, deal, LESS)) else { continue };
         if deal.ok && !falls(trials, deal, KEPT) {
-            let share = deal.worth() * 100.0;
-            found.push((strength * SOME_SALES, format!("{text} at the usual price: {share:.0} % arrives")));
+            found.push((strength * SOME_SALES, format!("{which} returns only {:.0}%", deal.worth() * 100.0)));
         } else {
-            let brings = || format!("it brings {:.0} %", deal.worth() * 100.0);
-            found.push((strength, format!("{text}: {}", deal.reason.clone().unwrap_or_else(brings))));
+            let returns = || format!("{which} returns only {:.0}%", deal.worth() * 100.0);
+            found.push((strength, deal.reason.as_ref().map_or_else(returns, |reason| format!("{which} fails: {reason}"))));
         }
     }
     let worth = |deal: &Option<Deal>| deal.as_ref().filter(|deal| deal.ok).map(|deal| deal.worth().min(1.0));
     if let (Some(first), Some(late)) = (worth(&trials.buy), worth(&trials.late_buy))
         && late < LESS * first
     {
-        found.push((SOME_SALES, format!("after 25 others a purchase brings {:.0} % and not {:.0} %", late * 100.0, first * 100.0)));
+        found.push((SOME_SALES, format!("after 25 other buyers, a buy returns {:.0}% instead of {:.0}%", late * 100.0, first * 100.0)));
     }
     if let Some(brings) = trials.large_brings {
-        let above = trials.largest.map_or_else(|| "even 2 %".to_owned(), |share| format!("more than {:.0} %", share * 100.0));
-        found
-            .push((LARGE_TAKES, format!("a sale of what {above} of the pool buys brings {:.0} % of what the pool quotes", brings * 100.0)));
+        let above = trials.largest.map_or_else(|| "even 2%".to_owned(), |share| format!("more than {:.0}%", share * 100.0));
+        found.push((LARGE_TAKES, format!("selling what {above} of the pool buys returns {:.0}% of the pool's quote", brings * 100.0)));
     }
     if let Some(all) = trials.of(SaleTrial::All).filter(|all| !all.ok && trials.part.is_none_or(|part| part < MOST)) {
-        let part = trials.part.map_or_else(|| "more than half".to_owned(), |part| format!("more than {:.0} %", part * 100.0));
+        let part = trials.part.map_or_else(|| "more than half".to_owned(), |part| format!("more than {:.0}%", part * 100.0));
         found.push((SOME_SALES, format!("a holder cannot sell {part} of their tokens at once: {}", why(all))));
     }
     let strength = found.iter().map(|(strength, _)| *strength).reduce(f64::max)?;
     let text = found.iter().find(|(of, _)| *of >= strength).map(|(_, text)| text.clone())?;
-    let anomaly = Anomaly::new(AnomalyCode::ClosesLater, strength, format!("the usual sale goes through {at}, but {text}"));
-    let shown = found.iter().map(|(_, text)| Evidence { what: text.clone(), before: Some("goes through".into()), ..Evidence::default() });
+    let anomaly = Anomaly::new(AnomalyCode::ClosesLater, strength, format!("the usual sell succeeds {at}, but {text}"));
+    let shown = found.iter().map(|(_, text)| Evidence { what: text.clone(), before: Some("succeeds".into()), ..Evidence::default() });
     Some(shown.fold(anomaly, Anomaly::evidence))
 }
 
@@ -199,11 +197,11 @@ fn cooldown(trials: &Trials, at: &str) -> Option<Anomaly> {
     }
     let fails = |sale| trials.of(sale).filter(|deal| falls(trials, deal, LESS));
     let third = trials.of(SaleTrial::Third).is_some_and(|deal| !falls(trials, deal, LESS));
-    let after_purchase = fails(SaleTrial::Soon).map(|deal| ("a sale in the block after the purchase", deal));
-    let after_sale = fails(SaleTrial::Next).filter(|_| third).map(|deal| ("a second sale in the next block", deal));
+    let after_purchase = fails(SaleTrial::Soon).map(|deal| ("a sell in the block after the buy", deal));
+    let after_sale = fails(SaleTrial::Next).filter(|_| third).map(|deal| ("a second sell in the next block", deal));
     let (which, deal) = after_purchase.or(after_sale)?;
     let shown = Evidence { what: which.into(), after: Some(deal.shown().outcome()), ..Evidence::default() };
-    let text = format!("{which} fails {at}, and one some minutes later goes through");
+    let text = format!("{which} fails {at}, but one some minutes later succeeds");
     Some(Anomaly::new(AnomalyCode::Cooldown, 1.0, text).evidence(shown))
 }
 
@@ -213,11 +211,11 @@ fn limited(trials: &Trials, at: &str) -> Option<Anomaly> {
         return None;
     }
     let of_pool = trials.too_large.as_ref().map(|why| match trials.largest {
-        Some(share) => format!("at most {:.0} % of the pool can be bought and sold at once {at}: {why}", share * 100.0),
-        None => format!("not even 2 % of the pool can be bought and sold at once {at}: {why}"),
+        Some(share) => format!("at most {:.0}% of the pool can be bought and sold at once {at}: {why}", share * 100.0),
+        None => format!("not even 2% of the pool can be bought and sold at once {at}: {why}"),
     });
     let part = trials.part.filter(|part| *part >= MOST);
-    let of_holding = part.map(|part| format!("a holder can sell {:.0} % of their tokens at once, and not all of them {at}", part * 100.0));
+    let of_holding = part.map(|part| format!("a holder can sell {:.0}% of their tokens at once, but not all of them, {at}", part * 100.0));
     let text = of_pool.or(of_holding)?;
     let shown = Evidence { what: "a larger trade".into(), after: Some("fails".into()), ..Evidence::default() };
     // The smaller the largest trade, the worse.
@@ -230,11 +228,11 @@ fn limited(trials: &Trials, at: &str) -> Option<Anomaly> {
     Some(trials.largest.into_iter().fold(anomaly, |anomaly, share| anomaly.figure("largest_share", share)).evidence(shown))
 }
 
-/// Each trade with what became of it.
+/// Each trade with its result.
 pub(in crate::code) fn evidence(trials: &Trials) -> Vec<Evidence> {
     let row = |(name, trade): (&str, &SimulatedTrade)| Evidence {
         what: name.to_owned(),
-        before: Some("sent 100 %".to_owned()),
+        before: Some("sent 100%".to_owned()),
         after: Some(trade.outcome()),
         ..Evidence::default()
     };
