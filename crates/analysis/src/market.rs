@@ -214,6 +214,11 @@ fn summary(dataset: &dyn Data, place: usize, token: &Token) -> TokenSummary {
     TokenSummary { own: dataset.own_cells(place), ..rows.summary(token) }
 }
 
+/// Percent change of the last close from the close nearest to this many days earlier; `None` if no close is near.
+pub fn price_change(candles: &ChartCandles<'_>, days: i64) -> Option<f64> {
+    moves::change(&candles.series(), days * DAY_MS)
+}
+
 /// The price given in the data, unless a candle is known to be newer; else the close of the token's latest candle in any interval.
 pub fn price(dataset: &dyn Data, token: &Token) -> Option<f64> {
     GivenFigures::of(token).price(dataset.latest_close(&token.row.token_address)).map(|(price, _)| price)
