@@ -89,7 +89,7 @@ fn an_honest_market_is_found_honest() {
         assert_eq!(
             (answer.security_score, answer.recommendation.split(':').next()),
             (59, Some("NOT ENOUGH DATA")),
-            "the code is not known"
+            "the code is unknown"
         );
         assert!(answer.recommendation.contains("no contract code"), "{}", answer.recommendation);
     }
@@ -205,7 +205,7 @@ fn a_pools_story_counts_for_the_token_that_is_traded_there() {
         assert_eq!(found(&snapshot, &token), [quote, quote], "the token: {what}");
         if quote {
             let missing = ask(&snapshot, coin, true).explanation.expect("explained").missing;
-            assert!(missing.iter().any(|missing| missing.what.contains("no pool of its own")), "{missing:?}");
+            assert!(missing.iter().any(|missing| missing.what.contains("not the base token")), "{missing:?}");
         }
     }
 }

@@ -212,7 +212,7 @@ fn a_contract_that_was_replaced_in_its_file_is_told_from_the_one_before() {
     let second = asked();
     let told = differences(&second);
     assert!(second.security_score <= 59 && told.iter().any(|(what, ..)| what == "code"), "{told:?}");
-    let sale = ("sale".to_owned(), "goes through".to_owned(), "not known".to_owned());
+    let sale = ("sale".to_owned(), "succeeds".to_owned(), "unknown".to_owned());
     assert!(told.contains(&sale) && told.iter().any(|(what, ..)| what == AnomalyCode::Pausable.word()), "{told:?}");
     assert_eq!(symbols(&deck, "where=security_changed"), "T");
     // It stays in sight while other files are read anew, and an unexplained answer is as documented.
@@ -223,5 +223,5 @@ fn a_contract_that_was_replaced_in_its_file_is_told_from_the_one_before() {
     // Back again: that, too, is a change.
     write("honest");
     deck.load().unwrap();
-    assert!(differences(&asked()).contains(&("sale".to_owned(), "not known".to_owned(), "goes through".to_owned())));
+    assert!(differences(&asked()).contains(&("sale".to_owned(), "unknown".to_owned(), "succeeds".to_owned())));
 }

@@ -74,22 +74,22 @@ fn a_sale_that_depends_on_nothing_unknown_passes() {
 
 #[test]
 fn a_sale_that_the_owner_may_have_stopped_is_not_checked() {
-    let constructor = "which the constructor may have written";
+    let constructor = "which the constructor may have set";
     let cases = [
-        ("pausable", Runtime, "which `pause()` by the owner writes"),
-        ("pausable", Creation, "which `pause()` by the owner writes"),
-        ("blacklist", Creation, "an entry of the mapping at slot 5, which `ban(holder, true)` by the owner writes"),
-        ("buy_block", Creation, "by the owner writes"),
-        ("tax_raisable", Creation, "which `setFee(99)` by the owner writes"),
-        ("gate", Creation, "by the owner writes"),
-        ("launch_switch", Runtime, "a fresh deployment sells once trading is opened; it depends on slot 11, and its value"),
-        ("launch_switch", Creation, "a fresh deployment sells once trading is opened; it depends on slot 11, and its value"),
+        ("pausable", Runtime, "which the owner can set with `pause()`"),
+        ("pausable", Creation, "which the owner can set with `pause()`"),
+        ("blacklist", Creation, "an entry of the mapping at slot 5, which the owner can set with `ban(holder, true)`"),
+        ("buy_block", Creation, "which the owner can set with `"),
+        ("tax_raisable", Creation, "which the owner can set with `setFee(99)`"),
+        ("gate", Creation, "which the owner can set with `"),
+        ("launch_switch", Runtime, "selling works in a fresh deployment once trading opens, but it depends on slot 11, whose on-chain value is unknown"),
+        ("launch_switch", Creation, "selling works in a fresh deployment once trading opens, but it depends on slot 11, whose on-chain value is unknown"),
         // The trap and its honest twin share their code.
         ("tax", Runtime, constructor),
         ("tax_none", Runtime, constructor),
         ("sell_block_pair", Runtime, constructor),
         ("sell_allowlist", Runtime, constructor),
-        ("launch_switch", Storage(""), "in the storage of the dataset, nobody sells until trading is opened"),
+        ("launch_switch", Storage(""), "with the dataset's storage, selling is disabled until trading opens"),
     ];
     let asked = cases.map(|(name, given, _)| (name, given));
     for (answer, (name, given, says)) in answers(&asked).iter().zip(cases) {
@@ -98,7 +98,7 @@ fn a_sale_that_the_owner_may_have_stopped_is_not_checked() {
         assert!(missing.starts_with("contracts: ") && missing.contains(says), "{name} {given:?}: {missing}");
         assert_ne!(check(answer, AnomalyCode::SellTax).0, CheckState::Passed, "{name} {given:?}");
         let caps = &answer.explanation.as_ref().unwrap().caps;
-        assert!(caps.iter().any(|cap| cap.score == 59 && cap.reason.contains("on the chain now")), "{name} {given:?}: {caps:?}");
+        assert!(caps.iter().any(|cap| cap.score == 59 && cap.reason.contains("can be sold on-chain now")), "{name} {given:?}: {caps:?}");
         let word = answer.recommendation.split(':').next().unwrap_or_default();
         assert!(answer.security_score < 60 && !["LOW RISK", "NO MAJOR RISK FOUND"].contains(&word), "{name} {given:?}: {word}");
     }
@@ -107,7 +107,7 @@ fn a_sale_that_the_owner_may_have_stopped_is_not_checked() {
 #[test]
 fn the_missing_storage_is_named_with_the_checks_that_need_it() {
     let answers = answers(&[("pausable", Creation), ("honest", Creation)]);
-    let says = "no storage of the contract (SELL_BLOCKED, SELL_TAX)";
+    let says = "no contract storage (Selling blocked, Sell tax)";
     let [paused, honest] = [&answers[0], &answers[1]].map(|answer| answer.recommendation.contains(says));
     assert!(paused && !honest, "{} / {}", answers[0].recommendation, answers[1].recommendation);
 }

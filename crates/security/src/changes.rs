@@ -1,5 +1,5 @@
-//! What differs between two scans of a token: code, owner, trades, taxes, powers. Both scans are executions of the same kind; which states or
-//! files they ran over is decided elsewhere.
+//! Differences between two scans of a token: code, owner, trades, taxes, findings. Both scans are executions of the same kind; which states
+//! or files they ran on is decided elsewhere.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,15 +12,15 @@ use super::{
 };
 use model::{address::Address, time::Time};
 
-/// Differences between this scan and the one before it.
+/// Differences between this scan and the previous one.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SecurityChanges {
-    /// Block of the scan before; null if both are of the dataset's files.
+    /// Block of the previous scan; null if both scans are of the dataset's files.
     pub since_block: Option<u64>,
     /// Time of that block.
     pub since: Option<Time>,
-    /// Each difference; empty if there is none.
+    /// The differences; empty if there are none.
     pub changes: Vec<SecurityChange>,
 }
 
@@ -33,13 +33,13 @@ pub struct SecurityChange {
     pub after: String,
 }
 
-/// A tax that moves less is a rounding error.
+/// A smaller change of a tax is a rounding error.
 const TAX_STEP: f64 = 0.005;
 
-/// What scans are compared by.
+/// The values by which scans are compared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scan {
-    /// Over the state of a chain.
+    /// Block and time of the on-chain state.
     block: Option<(u64, Time)>,
     values: Vec<(&'static str, String)>,
     taxes: [(&'static str, Option<f64>); 3],
@@ -60,7 +60,7 @@ impl Scan {
         }
     }
 
-    /// What changed since that scan.
+    /// Changes since that scan.
     pub fn since(&self, before: &Self) -> SecurityChanges {
         let mut changes = Vec::new();
         let mut push = |what: &str, before: &str, after: &str| {
@@ -86,22 +86,22 @@ impl Scan {
         SecurityChanges { since_block: before.block.map(|(block, _)| block), since: before.block.map(|(_, time)| time), changes }
     }
 
-    /// What changed since the newest of earlier scans of the files, the newest first, that found anything else; `None` if none did.
+    /// Changes since the newest earlier scan of the files that differs; `None` if none does. `earlier` is newest first.
     pub(super) fn since_any(&self, earlier: &[Self]) -> Option<SecurityChanges> {
         earlier.iter().map(|before| self.since(before)).find(|changed| !changed.changes.is_empty())
     }
 }
 
-/// Values that stand before the taxes.
+/// Number of values before the taxes.
 const TRADED: usize = 4;
 
-/// What a trial without a chain shows of a sale.
+/// Whether a sell succeeds in a simulation without on-chain state.
 fn sale(report: &CodeReport) -> String {
     let word = match &report.sale {
         _ if found(report, AnomalyCode::SellBlocked) == FOUND => "fails",
-        SaleState::Stands => "goes through",
-        SaleState::Depends(_) => "not known",
-        SaleState::Unknown => "not tried",
+        SaleState::Stands => "succeeds",
+        SaleState::Depends(_) => "unknown",
+        SaleState::Unknown => "not tested",
     };
     word.to_owned()
 }
@@ -109,7 +109,7 @@ fn sale(report: &CodeReport) -> String {
 const FOUND: &str = "found";
 
 fn owner(owner: Option<Address>) -> String {
-    owner.map_or_else(|| "nobody".to_owned(), |owner| owner.to_string())
+    owner.map_or_else(|| "none".to_owned(), |owner| owner.to_string())
 }
 
 /// The contracts whose code decides what the token does, with the start of each code's hash.
@@ -120,9 +120,9 @@ fn contracts(report: &CodeReport) -> String {
 
 fn went(simulation: Option<&Simulation>, trade: impl Fn(&Simulation) -> Option<&SimulatedTrade>) -> String {
     match simulation.and_then(trade) {
-        Some(trade) if trade.ok => "goes through".to_owned(),
+        Some(trade) if trade.ok => "succeeds".to_owned(),
         Some(_) => "fails".to_owned(),
-        None => "not tried".to_owned(),
+        None => "not tested".to_owned(),
     }
 }
 

@@ -1,5 +1,5 @@
-//! Missing inputs of the checks, and how to supply them. A check without its input does not fire and is listed; so is one whose data are
-//! inconclusive. Measurements of the other checks are kept for the checklist.
+//! Missing inputs of the checks, and how to supply them. A check without its input does not fire and is listed as not checked, and so is one
+//! whose data is inconclusive. Measurements of the other checks go into the checklist.
 
 use super::{Anomaly, AnomalyCode, Evidence, EvidenceRow, Missing, Part};
 use model::data::Data;
@@ -11,7 +11,7 @@ macro_rules! needs {
         pub enum NeededInput { $(#[doc = $what] $need),* }
 
         impl NeededInput {
-            /// The table and column that hold it, such as `contracts.bytecode`.
+            /// Its table and column, such as `contracts.bytecode`.
             pub fn place(self) -> &'static str {
                 match self { $(Self::$need => $place),* }
             }
@@ -26,7 +26,7 @@ macro_rules! needs {
                 match self { $(Self::$need => $what),* }
             }
 
-            /// Data to add to the dataset.
+            /// Remedy: the data to add to the dataset.
             pub fn supply(self) -> &'static str {
                 match self { $(Self::$need => $supply),* }
             }
@@ -35,29 +35,29 @@ macro_rules! needs {
 }
 
 needs! {
-    Code "contracts.bytecode" "no contract code" "a row of the token in `contracts`, with `bytecode`";
-    Storage "contracts.storage" "no storage of the contract" "all slots of the token as a JSON object in `storage` of `contracts`";
-    Transfers "transfers" "no transfer data" "rows of the token in `transfers`";
-    Holders "holders" "no holder data" "rows of the token in `holders`";
-    Scams "scams.bytecode" "no scams to compare with" "the table `scams`, with `bytecode`";
-    Liquidity "pools.liquidity" "no liquidity of it or its namesakes" "`liquidity` in `pools`";
-    Pools "pools" "no pool in the data" "rows of `pools` with the token, or the label `liquidity_pool`";
-    OwnPools "pools" "no pool of its own: others are traded for it" "rows of `pools` in which it is what is traded";
-    Trades "transfers" "no transfer with its own pools" "rows of `transfers` from and to its pools";
-    Launch "pool_events" "no first liquidity of its pools" "`pool_events` of its pools from the first on";
-    PoolEvents "pool_events" "no pool events" "rows of the token's pools in `pool_events`";
-    Status "transfers.status" "no transfer status" "the column `status` in `transfers`, failed ones included";
-    Creator "contracts.creator" "no creator known" "`creator` in `contracts`";
-    Supply "tokens.total_supply" "no total supply" "`total_supply` and `decimals` in `tokens`";
-    History "transfers" "transfers do not begin with the first mint" "`transfers` from the token's first on";
-    LpHolders "holders" "no liquidity holders" "rows of `holders` whose `token_address` is the pool";
-    Blocks "transfers.block_number" "no block numbers" "`block_number` in `transfers`";
-    AllHolders "holders" "not all holders are given" "every holder of the token in `holders`";
-    WholeList "tokens.total_supply" "no total supply by which to tell whether all holders are given" "`total_supply` in `tokens`";
-    Known "scams, labels" "no list of scams and no labels" "the table `scams` or `labels`";
+    Code "contracts.bytecode" "no contract code" "add the token's `bytecode` to `contracts`";
+    Storage "contracts.storage" "no contract storage" "add all slots of the token, as a JSON object, to `storage` in `contracts`";
+    Transfers "transfers" "no transfer data" "add the token's rows to `transfers`";
+    Holders "holders" "no holder data" "add the token's rows to `holders`";
+    Scams "scams.bytecode" "no known scams to compare with" "add a table `scams` with `bytecode`";
+    Liquidity "pools.liquidity" "no liquidity of the token or tokens of its name" "add `liquidity` to `pools`";
+    Pools "pools" "no pool in the data" "add the token's pools to `pools`, or to `labels` with the label `liquidity_pool`";
+    OwnPools "pools" "not the base token of any pool" "add `pools` rows with it as the base token";
+    Trades "transfers" "no transfers with pools where it is the base token" "add the transfers from and to its pools to `transfers`";
+    Launch "pool_events" "the first liquidity of its pools is unknown" "add all events of its pools, from the first, to `pool_events`";
+    PoolEvents "pool_events" "no pool events" "add the events of the token's pools to `pool_events`";
+    Status "transfers.status" "no transfer status" "add the column `status` to `transfers`, with failed transfers included";
+    Creator "contracts.creator" "unknown creator" "add `creator` to `contracts`";
+    Supply "tokens.total_supply" "unknown total supply" "add `total_supply` and `decimals` to `tokens`";
+    History "transfers" "transfers don't start at the first mint" "add the token's earlier transfers to `transfers`";
+    LpHolders "holders" "no holders of LP tokens" "add `holders` rows with the pool as `token_address`";
+    Blocks "transfers.block_number" "no block numbers" "add `block_number` to `transfers`";
+    AllHolders "holders" "the holder list is incomplete" "add all holders of the token to `holders`";
+    WholeList "tokens.total_supply" "total supply unknown, so the holder list may be incomplete" "add `total_supply` to `tokens`";
+    Known "scams, labels" "no list of scams and no labels" "add a table `scams` or `labels`";
 }
 
-/// Checks that pass, or lack something else, without a table that is there and could not be read: it might have shown what they look for.
+/// Checks that would pass, or lack another input, without a table that exists but could not be read and might have shown a finding.
 const READ_BY: &[(&str, &[AnomalyCode])] = &[
     (
         "transfers",
@@ -95,22 +95,22 @@ const READ_BY: &[(&str, &[AnomalyCode])] = &[
     ("holders", &[AnomalyCode::BalanceMismatch]),
 ];
 
-/// The tables that checks read, and that are there and could not be read.
+/// The tables that checks read and that exist but could not be read.
 pub fn unreadable(dataset: &dyn Data) -> Vec<&'static str> {
     READ_BY.iter().map(|(table, _)| *table).filter(|table| dataset.is_unreadable(table)).collect()
 }
 
-/// Missing inputs of a part's checks, and the measurements of those that ran without a finding; collected while they run.
+/// Missing inputs of a part's checks, and the measurements of the checks that ran without a finding; collected while they run.
 #[derive(Debug, Default)]
 pub struct CheckLog {
     needs: Vec<(NeededInput, Vec<AnomalyCode>)>,
-    /// Tables that could not be read, with the checks that are not known for that reason.
+    /// Tables that could not be read, with the checks that are unknown for that reason.
     unreadable: Vec<(&'static str, Vec<AnomalyCode>)>,
     /// Inconclusive checks, with the reason.
     unsure: Vec<(AnomalyCode, String)>,
     /// Measurements as sentences: evidence that a check passed.
     seen: Vec<(AnomalyCode, String)>,
-    /// Passed checks whose measurement is worth reading all the same.
+    /// Passed checks whose measurement is notable.
     remarkable: Vec<AnomalyCode>,
     /// Calls and rows behind the measurements.
     proofs: Vec<(AnomalyCode, Evidence)>,
@@ -132,8 +132,8 @@ impl CheckLog {
         value
     }
 
-    /// Marks the part's checks that need a table that could not be read as not known, unless they found something all the same. Returns
-    /// whether there are any.
+    /// Marks the part's checks that need an unreadable table as unknown, unless they found something without it. Returns whether there are
+    /// any.
     pub fn without(&mut self, table: &'static str, part: Part, found: &[Anomaly]) -> bool {
         let readers = READ_BY.iter().filter(|(name, _)| *name == table).flat_map(|(_, codes)| codes.iter().copied());
         let lacking = self.needs.iter().filter(|(need, _)| need.table() == table).flat_map(|(_, codes)| codes.iter().copied());
@@ -154,17 +154,17 @@ impl CheckLog {
         any
     }
 
-    /// Marks a check as inconclusive: neither found nor passed. `why` begins with the table and column.
+    /// Marks a check as inconclusive: neither found nor passed. `why` starts with the table and column.
     pub fn unsure(&mut self, code: AnomalyCode, why: impl Into<String>) {
         self.unsure.push((code, why.into()));
     }
 
-    /// Records a check's measurement. Shown if it found nothing.
+    /// Records a check's measurement, which is shown if the check found nothing.
     pub fn saw(&mut self, code: AnomalyCode, what: impl Into<String>) {
         self.seen.push((code, what.into()));
     }
 
-    /// Marks a measurement as worth reading although it is no finding.
+    /// Marks a measurement as notable although it is not a finding.
     pub fn remark(&mut self, code: AnomalyCode) {
         self.remarkable.push(code);
     }
@@ -173,19 +173,19 @@ impl CheckLog {
         self.remarkable.contains(&code)
     }
 
-    /// Records the call or rows behind a check's measurement. Shown if it found nothing.
+    /// Records the call or rows behind a check's measurement, which are shown if the check found nothing.
     pub fn prove(&mut self, code: AnomalyCode, proof: Evidence) {
         self.proofs.push((code, proof));
     }
 
-    /// As `prove`, for rows only; ignored if there are none.
+    /// Like `prove`, for rows; ignored if there are none.
     pub fn prove_by(&mut self, code: AnomalyCode, what: &str, rows: Vec<EvidenceRow>) {
         if !rows.is_empty() {
             self.prove(code, Evidence::of_rows(what, rows));
         }
     }
 
-    /// Turns a measurement into an anomaly if it has a strength; else records it as evidence that the check passed.
+    /// Turns a measurement into a finding if it has a strength; otherwise records it as evidence that the check passed.
     pub fn measured(
         &mut self,
         code: AnomalyCode,
@@ -211,10 +211,10 @@ impl CheckLog {
         if let Some((table, _)) = self.unreadable.iter().find(|(_, codes)| codes.contains(&code)) {
             return Some(format!("{table}: {}; {}", could_not_be_read(table), mend(table)));
         }
-        // A reason of the check's own says more than the missing input.
+        // The check's own reason is more specific than the missing input.
         said(&self.unsure, code).or_else(|| {
             let (need, _) = self.needs.iter().find(|(_, codes)| codes.contains(&code))?;
-            Some(format!("{}: {}; add {}", need.place(), need.what(), need.supply()))
+            Some(format!("{}: {}; {}", need.place(), need.what(), need.supply()))
         })
     }
 
@@ -239,13 +239,13 @@ impl CheckLog {
     }
 }
 
-/// The same words for checks, the recommendation and the cap of the score.
+/// The wording shared by checks, the recommendation and the cap of the score.
 pub fn could_not_be_read(table: &str) -> String {
     format!("the table `{table}` could not be read")
 }
 
 fn mend(table: &str) -> String {
-    format!("mend `{table}`: `tokendeck check` says what is wrong with it")
+    format!("fix `{table}` (see `tokendeck check`)")
 }
 
 fn said(list: &[(AnomalyCode, String)], code: AnomalyCode) -> Option<String> {
@@ -260,15 +260,15 @@ mod tests {
     fn a_check_of_a_table_that_could_not_be_read_neither_passes_nor_asks_for_rows() {
         let part = Part::Transactions;
         let mut log = CheckLog::default();
-        log.saw(AnomalyCode::OneWayFlow, "186 purchases and 93 sales");
-        log.unsure(AnomalyCode::SellFailures, "transfers: 0 tried sales are too few to tell");
+        log.saw(AnomalyCode::OneWayFlow, "186 buys and 93 sells");
+        log.unsure(AnomalyCode::SellFailures, "transfers: 0 attempted sells; at least 10 needed");
         log.note(NeededInput::Pools, &[AnomalyCode::PrivilegedSellers]);
         log.note(NeededInput::Creator, &[AnomalyCode::CreatorDump]);
         let found = [Anomaly::new(AnomalyCode::Sniped, 1.0, "bought at once")];
         assert!(log.without("pools", part, &found));
         for code in [AnomalyCode::OneWayFlow, AnomalyCode::SellFailures, AnomalyCode::PrivilegedSellers, AnomalyCode::CreatorDump] {
             let gap = log.gap(code).unwrap_or_default();
-            assert!(gap.starts_with("pools: the table `pools` could not be read; mend"), "{}: {gap}", code.word());
+            assert!(gap.starts_with("pools: the table `pools` could not be read; fix `"), "{}: {gap}", code.word());
         }
         for code in [AnomalyCode::Sniped, AnomalyCode::WashTrading, AnomalyCode::LpUnlocked] {
             assert_eq!(log.gap(code), None, "{}", code.word());

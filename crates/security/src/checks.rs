@@ -1,5 +1,5 @@
-//! The checklist: every anomaly code with its result. Checks that ran are distinguished from those that could not, so that missing results
-//! are never taken for safety. No check is run here.
+//! The checklist: every check with its result. Checks that ran are distinguished from checks that could not run, so that missing results are
+//! never mistaken for safety. No check is run here.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -18,9 +18,9 @@ model::words! {
     #[serde(rename_all = "snake_case")]
     pub enum CheckState {
         Found = "found",
-        /// A power that nobody holds any more.
+        /// A renounced privilege: no one can use it anymore.
         Unheld = "unheld",
-        /// It could not run, or the data were inconclusive.
+        /// It could not run, or the data was inconclusive.
         NotChecked = "not_checked",
         /// It ran and found nothing.
         Passed = "passed",
@@ -31,24 +31,24 @@ model::words! {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Check {
     pub code: AnomalyCode,
-    /// Question that it belongs to.
+    /// The question that it belongs to.
     pub group: Group,
     pub state: CheckState,
-    /// Whether it passed with a measurement that is worth reading all the same: it then stands for no reassurance.
+    /// Whether it passed with a notable measurement, so that passing is no reassurance.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub remarkable: bool,
-    /// Weight within its part, 0 to 1; 0 for what is information only.
+    /// Weight within its part, 0 to 1; 0 for information only.
     pub weight: f64,
     /// The finding or measurement as a sentence; null if not checked.
     pub evidence: Option<String>,
-    /// Why it was not checked, and the table and column that would allow it; null if it was.
+    /// Why it was not checked, and the table and column to add; null if it was checked.
     pub missing: Option<String>,
-    /// Executed calls or rows behind a passed check. Findings have theirs in `evidence` of their part.
+    /// Calls or rows behind a passed check. The `evidence` of each part has those of findings.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub proof: Vec<Evidence>,
 }
 
-/// Every code once, by question; within a question, found ones first, then by descending weight.
+/// Every code once, by question; within a question, findings first, then by descending weight.
 pub fn checks(found: [&[Anomaly]; 3], logs: [&CheckLog; 3]) -> Vec<Check> {
     let of = |code: AnomalyCode| {
         let place = match code.part() {
@@ -76,7 +76,7 @@ fn check(code: AnomalyCode, anomaly: Option<&Anomaly>, log: &CheckLog) -> Check 
     let line = |state, evidence, missing| {
         let (group, weight) = (code.group(), code.weight());
         let proof = if state == CheckState::Passed { log.proof(code) } else { Vec::new() };
-        // What was found and weighs nothing is no reassurance either.
+        // A finding without weight is no reassurance either.
         let remarkable = state == CheckState::Passed && (anomaly.is_some() || log.is_remarkable(code));
         Check { code, group, state, remarkable, weight, evidence, missing, proof }
     };
@@ -85,7 +85,7 @@ fn check(code: AnomalyCode, anomaly: Option<&Anomaly>, log: &CheckLog) -> Check 
         Some(anomaly) if anomaly.disputed.is_some() => line(CheckState::Found, sentence(anomaly), None),
         Some(anomaly) if anomaly.weighed() > 0.0 => line(CheckState::Found, sentence(anomaly), None),
         Some(anomaly) if code.is_power() => line(CheckState::Unheld, sentence(anomaly), None),
-        // An anomaly of strength 0 explains itself.
+        // A finding of strength 0 explains itself.
         Some(anomaly) => line(CheckState::Passed, sentence(anomaly), None),
         None => match log.gap(code) {
             Some(gap) => line(CheckState::NotChecked, None, Some(gap)),
@@ -94,48 +94,48 @@ fn check(code: AnomalyCode, anomaly: Option<&Anomaly>, log: &CheckLog) -> Check 
     }
 }
 
-/// Fraction of the total weight of all checks that belongs to checks that ran, 0 to 1.
+/// The share of the total weight of all checks that belongs to the checks that ran, 0 to 1.
 pub fn checked(checks: &[Check]) -> f64 {
     let sum = |of: &dyn Fn(&Check) -> bool| checks.iter().filter(|check| of(check)).map(|check| check.weight).sum::<f64>();
     sum(&|check| check.state != CheckState::NotChecked) / sum(&|_| true).max(f64::MIN_POSITIVE)
 }
 
-/// Anomaly codes of the code part that need no execution.
+/// Checks of the code part that need no execution.
 const READ: &[AnomalyCode] =
     &[AnomalyCode::KnownScam, AnomalyCode::Impersonates, AnomalyCode::SimilarToScam, AnomalyCode::Proxy, AnomalyCode::Unverified];
-/// Anomaly codes that the trading trial alone shows, before any power is tried.
+/// Checks that the simulated trade alone decides, before any privilege is tested.
 const TRADED: &[AnomalyCode] = &[AnomalyCode::SellBlocked, AnomalyCode::SellTax];
 
-/// Anomaly codes that further trades show: what each needs to have gone through is in `untried`.
+/// Checks that further simulated trades decide; `untried` has what each of them needs.
 const BY_TRIALS: &[AnomalyCode] =
     &[AnomalyCode::SimulatorAware, AnomalyCode::ClosesLater, AnomalyCode::Cooldown, AnomalyCode::Limit, AnomalyCode::BuyTax];
 
-/// Why the trades that were made do not show what the check asks; `None` if they do.
+/// Why the simulated trades do not decide the check; `None` if they do.
 fn untried(report: &CodeReport, code: AnomalyCode) -> Option<String> {
-    let Some(TrialsDone { bought, sold, finished }) = report.trials else { return Some("no trade was made".to_owned()) };
+    let Some(TrialsDone { bought, sold, finished }) = report.trials else { return Some("no trade was simulated".to_owned()) };
     match code {
-        _ if !finished => Some("some trades were cut off for their length".to_owned()),
+        _ if !finished => Some("some simulated trades hit the step limit".to_owned()),
         AnomalyCode::ClosesLater | AnomalyCode::Cooldown | AnomalyCode::Limit if !sold => {
-            Some("no sale went through to begin with".to_owned())
+            Some("the usual sell failed".to_owned())
         }
-        AnomalyCode::BuyTax if !bought => Some("no purchase went through".to_owned()),
+        AnomalyCode::BuyTax if !bought => Some("no buy succeeded".to_owned()),
         _ => match &report.sale {
             SaleState::Depends(why) => Some(why.clone()),
-            SaleState::Unknown => Some("it is not known whether it sells".to_owned()),
+            SaleState::Unknown => Some("it is unknown whether the token can be sold".to_owned()),
             SaleState::Stands => None,
         },
     }
 }
 
-/// Records the results of execution for the checks that found nothing: evidence where it ran, a gap where it could not.
+/// Records the results of execution for the checks that found nothing: evidence if it ran, a gap if it could not.
 pub fn executed(report: &CodeReport, log: &mut CheckLog) {
-    let unsaid = if report.traded { "executing it did not show how a sale goes" } else { "the contract could not be executed" };
+    let unsaid = if report.traded { "execution did not show whether a sell succeeds" } else { "the contract could not be executed" };
     let why = report.unfinished.first().map_or(unsaid, String::as_str);
     let advice = match report.deployed_by {
         _ if report.simulation.is_some() => "",
         Some(DeployedBy::Snapshot | DeployedBy::Chain) => "",
-        Some(DeployedBy::Constructor) => "; add `storage` of the token",
-        Some(DeployedBy::Code) | None => "; add `creation_bytecode` or `storage` of the token",
+        Some(DeployedBy::Constructor) => "; add the token's `storage`",
+        Some(DeployedBy::Code) | None => "; add the token's `creation_bytecode` or `storage`",
     };
     let undone = format!("contracts: {why}{advice}");
     for (code, proof) in &report.proofs {
@@ -148,17 +148,17 @@ pub fn executed(report: &CodeReport, log: &mut CheckLog) {
             log.unsure(*code, format!("contracts: {why}"));
         }
     }
-    // The first that is said of a check stands.
+    // The first measurement recorded for a check is shown.
     for (code, place) in report.unwritten.iter().filter(|_| report.conclusive) {
-        let would = if *code == AnomalyCode::TaxRaisable { "tax" } else { "stop" };
-        log.saw(*code, format!("a sale reads {place}: another value there would {would} it, and no call was found that writes it"));
+        let would = if *code == AnomalyCode::TaxRaisable { "tax" } else { "block" };
+        log.saw(*code, format!("a sell reads {place}; another value there would {would} it, and no call was found that writes it"));
         log.remark(*code);
     }
     let aware = report.anomalies.iter().any(|found| found.code == AnomalyCode::SimulatorAware);
     if aware && report.anomalies.iter().all(|found| found.code != AnomalyCode::SellBlocked) {
         log.unsure(
             AnomalyCode::SellBlocked,
-            "contracts: a sale goes through or brings less depending on circumstances: see SIMULATOR_AWARE",
+            "contracts: the result of a sell depends on the conditions; see Detects simulation (SIMULATOR_AWARE)",
         );
     }
     let functions = report.selectors.len();
@@ -189,18 +189,18 @@ pub fn executed(report: &CodeReport, log: &mut CheckLog) {
         }
     }
     match taxes.sell {
-        Some(tax) => log.saw(AnomalyCode::SellTax, format!("{} of a sale does not arrive", percent(tax))),
-        None if report.simulation.is_some() => log.unsure(AnomalyCode::SellTax, "contracts: the pool's log does not say what arrived"),
+        Some(tax) => log.saw(AnomalyCode::SellTax, format!("{} sell tax", percent(tax))),
+        None if report.simulation.is_some() => log.unsure(AnomalyCode::SellTax, "contracts: the pool's events do not show what arrived"),
         // The trial sold, or tried to: what it could not do is no lack of data.
         None if report.unfinished.is_empty() => {
-            log.unsure(AnomalyCode::SellTax, "contracts: no sale went through when it was executed, and so there is no tax to measure");
+            log.unsure(AnomalyCode::SellTax, "contracts: no simulated sell succeeded, so there is no tax to measure");
         }
         None => log.unsure(AnomalyCode::SellTax, &undone),
     }
     if report.simulation.is_none() && matches!(report.opening, Some(Opening::Blocked | Opening::StorageWrite)) {
         // With unset storage, a failed sale counts neither as found nor as passed.
-        let why = "contracts: no call made selling go through, which with its storage at zero proves nothing; \
-                   add `creation_bytecode` or `storage` of the token";
+        let why = "contracts: no call enabled selling, which proves nothing with empty storage; \
+                   add the token's `creation_bytecode` or `storage`";
         log.unsure(AnomalyCode::SellBlocked, why);
     }
     if report.sale == SaleState::Unknown {
@@ -258,10 +258,10 @@ mod tests {
             ..CodeReport::default()
         };
         let said = gap(&report);
-        assert!(said.starts_with("contracts: no sale went through") && !said.contains("add `"), "{said}");
+        assert!(said.starts_with("contracts: no simulated sell succeeded") && !said.contains("add `"), "{said}");
         let said = gap(&CodeReport { unfinished: vec!["the budget is used up".into()], ..report.clone() });
-        assert_eq!(said, "contracts: the budget is used up; add `storage` of the token");
+        assert_eq!(said, "contracts: the budget is used up; add the token's `storage`");
         let said = gap(&CodeReport { deployed_by: Some(DeployedBy::Code), traded: false, calls: 0, ..report });
-        assert_eq!(said, "contracts: the contract could not be executed; add `creation_bytecode` or `storage` of the token");
+        assert_eq!(said, "contracts: the contract could not be executed; add the token's `creation_bytecode` or `storage`");
     }
 }

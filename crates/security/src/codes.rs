@@ -1,12 +1,12 @@
-//! The table of the 52 checks: code, part, question, weight, whether it is fatal, a behaviour or a power, and the texts for a finding and
-//! for none. The codes are stable API. No check is implemented here.
+//! The table of the 52 checks: code, part, question, weight, whether it is fatal, a behavior or an owner privilege, its title, and the texts
+//! for a finding and for none. The codes are stable API. No check is implemented here.
 
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
-/// Part of the response that an anomaly belongs to.
+/// Part of the response that a finding belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
@@ -15,7 +15,7 @@ pub enum Part {
     Holders,
 }
 
-/// A user's questions about a token, in display order: each check belongs to one of them.
+/// The questions that the checks are grouped by, in display order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub enum Group {
     #[serde(rename = "can_i_sell")]
@@ -37,27 +37,40 @@ pub enum Group {
 impl Group {
     pub const ALL: [Self; 7] = [Self::Sell, Self::Cost, Self::Change, Self::Hold, Self::Liquidity, Self::Maker, Self::Likeness];
 
+    /// Spelling in responses, such as `can_i_sell`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Sell => "can_i_sell",
+            Self::Cost => "what_does_it_cost",
+            Self::Change => "who_can_change_it",
+            Self::Hold => "who_holds_it",
+            Self::Liquidity => "where_is_the_liquidity",
+            Self::Maker => "who_made_it",
+            Self::Likeness => "what_it_resembles",
+        }
+    }
+
     /// Text of the question.
     pub fn title(self) -> &'static str {
         match self {
-            Self::Sell => "can I sell",
-            Self::Cost => "what does it cost",
-            Self::Change => "who can change it",
-            Self::Hold => "who holds it",
-            Self::Liquidity => "where is the liquidity",
-            Self::Maker => "who made it",
-            Self::Likeness => "what it resembles",
+            Self::Sell => "Can I sell?",
+            Self::Cost => "What does it cost?",
+            Self::Change => "Who can change it?",
+            Self::Hold => "Who holds it?",
+            Self::Liquidity => "Where is the liquidity?",
+            Self::Maker => "Who created it?",
+            Self::Likeness => "What is it similar to?",
         }
     }
 }
 
-/// Whether an anomaly is fatal, observed behaviour, or a power that somebody may use.
+/// Whether a finding is fatal, observed behavior, or a privilege that the owner may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Nature {
     /// Always fatal.
     Fatal,
     Behaviour,
-    /// Discounted by the holder of the power.
+    /// An owner privilege: discounted by who holds it.
     Power,
 }
 
@@ -68,13 +81,14 @@ struct Row {
     group: Group,
     nature: Nature,
     weight: f64,
+    title: &'static str,
     meaning: &'static str,
     passed: &'static str,
 }
 
 macro_rules! codes {
-    ($($variant:ident $word:literal $part:ident $group:ident $nature:ident $weight:literal $meaning:literal $passed:literal;)*) => {
-        /// An anomaly by its stable code.
+    ($($variant:ident $word:literal $part:ident $group:ident $nature:ident $weight:literal $title:literal $meaning:literal $passed:literal;)*) => {
+        /// A check by its stable code.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum AnomalyCode { $(#[doc = $meaning] $variant),* }
 
@@ -89,6 +103,7 @@ macro_rules! codes {
                         group: Group::$group,
                         nature: Nature::$nature,
                         weight: $weight,
+                        title: $title,
                         meaning: $meaning,
                         passed: $passed,
                     }),*
@@ -99,58 +114,58 @@ macro_rules! codes {
 }
 
 codes! {
-    KnownScam "KNOWN_SCAM" Code Likeness Fatal 0.95 "the address is a known scam" "no row of `scams` names it, no label calls it a scam";
-    SellBlocked "SELL_BLOCKED" Code Sell Fatal 0.95 "what was bought cannot be sold" "what was bought was sold again";
-    SimulatorAware "SIMULATOR_AWARE" Code Sell Fatal 0.95 "a trade comes out otherwise when it looks simulated" "the same trade under other circumstances brought the same";
-    ClosesLater "CLOSES_LATER" Code Sell Behaviour 0.9 "sales end later, or for some" "sales went through later, again, and for others too";
-    Cooldown "COOLDOWN" Code Sell Behaviour 0.03 "a sale has to wait some blocks" "a sale need not wait";
-    Limit "LIMIT" Code Sell Behaviour 0.3 "there is a largest trade" "a fifth of the pool can be bought and sold at once";
-    BuyTax "BUY_TAX" Code Cost Behaviour 0.9 "part of what is bought does not arrive; over half of it is fatal" "all of a purchase arrives";
-    SellTax "SELL_TAX" Code Cost Behaviour 0.9 "part of what is sold does not arrive; over half of it is fatal" "all of a sale arrives";
-    PublicDrain "PUBLIC_DRAIN" Code Change Fatal 0.9 "a stranger can take a holder's balance" "no call of a stranger takes what is not theirs";
-    OwnerDrain "OWNER_DRAIN" Code Change Power 0.8 "the owner can take a holder's or the pair's balance" "no call of the owner takes what is not theirs";
-    EventLie "EVENT_LIE" Code Hold Behaviour 0.8 "the contract logs transfers that did not happen, or leaves one out" "the log holds every transfer that happened and no other";
-    HiddenMint "HIDDEN_MINT" Code Change Behaviour 0.8 "supply or the owner's balance grows without a Transfer event" "no balance grew without a Transfer event";
-    TaxRaisable "TAX_RAISABLE" Code Cost Power 0.6 "the owner can raise the tax by 20 points or more" "no call of the owner raised the tax";
-    OwnershipReturns "OWNERSHIP_RETURNS" Code Change Behaviour 0.6 "a power survives the giving up of ownership" "no power was left to an owner who gave it up";
-    Blacklist "BLACKLIST" Code Sell Power 0.4 "the owner can stop one holder's sales" "no call of the owner stopped one holder alone";
-    ExternalGate "EXTERNAL_GATE" Code Sell Power 0.4 "transfers hang on another contract that the owner chooses" "transfers ask no contract of the owner's choice";
-    PersonalTax "PERSONAL_TAX" Code Sell Power 0.4 "the owner can raise the tax of one holder by 20 points or more" "no call of the owner raised one holder's tax alone";
-    LimitChangeable "LIMIT_CHANGEABLE" Code Sell Power 0.15 "the owner can lower the largest sale" "no call of the owner lowered the largest sale";
-    Whitelist "WHITELIST" Code Sell Behaviour 0.0 "the owner can exempt some from the tax; information only" "no call of the owner exempted anyone from a tax";
-    ExternalCall "EXTERNAL_CALL" Code Change Behaviour 0.0 "a transfer asks another contract; information only" "a transfer asks no other contract";
-    Impersonates "IMPERSONATES" Code Likeness Behaviour 0.5 "it bears the name or symbol of a far larger token" "no token on its chain with its name or symbol has 20 times its liquidity";
-    SimilarToScam "SIMILAR_TO_SCAM" Code Likeness Behaviour 0.7 "its code resembles a known scam more than tokens resemble each other" "no known scam's code is more alike than tokens are";
-    SelfDestruct "SELFDESTRUCT" Code Change Behaviour 0.4 "all its coins can be sent away" "no call sent its coins away by SELFDESTRUCT";
-    DelegatecallAny "DELEGATECALL_ANY" Code Change Behaviour 0.4 "the contract runs code of the caller's choice" "no call made it run code of the caller's choice";
-    PublicMint "PUBLIC_MINT" Code Change Behaviour 0.3 "a stranger can mint without paying" "no call of a stranger made tokens for nothing";
-    BuyBlockable "BUY_BLOCKABLE" Code Sell Power 0.25 "the owner can stop all purchases" "no call of the owner stopped all purchases";
-    Pausable "PAUSABLE" Code Sell Power 0.15 "the owner can stop all sales" "no call of the owner stopped all sales";
-    Proxy "PROXY" Code Change Power 0.15 "its code can be replaced" "its code names no other contract that decides its behaviour";
-    OwnerRescue "OWNER_RESCUE" Code Change Behaviour 0.0 "the owner can take tokens that were sent to the contract by mistake; information only" "no call of the owner took tokens of the contract itself";
-    OwnerMint "OWNER_MINT" Code Change Power 0.08 "the owner can mint, visibly" "no call of the owner made tokens";
-    Unverified "UNVERIFIED" Code Maker Behaviour 0.08 "its source is not in the dataset" "its source is known (contracts)";
-    LiquidityPulled "LIQUIDITY_PULLED" Transactions Liquidity Behaviour 0.8 "most of a pool's liquidity was taken at once" "no pool lost most of its liquidity within a day";
-    OneWayFlow "ONE_WAY_FLOW" Transactions Sell Behaviour 0.7 "many buy and hardly anybody sells" "people buy and sell";
-    SellFailures "SELL_FAILURES" Transactions Sell Behaviour 0.7 "sales fail" "sales go through";
-    PrivilegedSellers "PRIVILEGED_SELLERS" Transactions Sell Behaviour 0.6 "only the owner's own circle sells" "others than the owner's circle sell";
-    BalanceMismatch "BALANCE_MISMATCH" Transactions Hold Behaviour 0.6 "balances are not what the transfers add up to" "balances are what the transfers add up to";
-    MintAfterLaunch "MINT_AFTER_LAUNCH" Transactions Change Behaviour 0.5 "supply was made after trading began" "hardly anything was minted after the first liquidity";
-    WashTrading "WASH_TRADING" Transactions Cost Behaviour 0.5 "the same tokens go round among the same traders" "hardly anything goes round among the same traders";
-    CreatorDump "CREATOR_DUMP" Transactions Maker Behaviour 0.5 "the creator sold soon after launch" "the creator sold little in the first 7 days";
-    SerialDeployer "SERIAL_DEPLOYER" Transactions Maker Behaviour 0.5 "the creator made scams, or many tokens at once" "no scam and no series of tokens by its creator is known";
-    Sniped "SNIPED" Transactions Hold Behaviour 0.3 "much of the supply was bought in the first blocks" "little was bought in the first blocks";
-    AirdropSpam "AIRDROP_SPAM" Transactions Hold Behaviour 0.3 "most receivers were sent one amount and never acted" "most receivers were not sent one amount by one sender";
-    AmountDigits "AMOUNT_DIGITS" Transactions Cost Behaviour 0.05 "the first digits of amounts are not those of organic ones" "first digits of amounts are those of organic ones";
-    LpUnlocked "LP_UNLOCKED" Holders Liquidity Behaviour 0.5 "liquidity is neither burned nor locked" "liquidity is burned or locked";
-    LpCreator "LP_CREATOR" Holders Liquidity Behaviour 0.4 "the creator holds the liquidity" "the creator holds less than half of the liquidity";
-    Top10Concentration "TOP10_CONCENTRATION" Holders Hold Behaviour 0.4 "ten holders have much of the supply" "ten holders do not have much";
-    CreatorShare "CREATOR_SHARE" Holders Hold Behaviour 0.35 "creator and owner hold much of the supply" "creator and owner hold little";
-    NakamotoLow "NAKAMOTO_LOW" Holders Hold Behaviour 0.3 "few holders have over 50 % of the supply" "many holders are needed for over 50 % of the supply";
-    HhiHigh "HHI_HIGH" Holders Hold Behaviour 0.3 "the supply is concentrated" "the supply is spread";
-    SybilHolders "SYBIL_HOLDERS" Holders Hold Behaviour 0.6 "many of the largest holders look like one" "few of the largest holders look like one";
-    FewHolders "FEW_HOLDERS" Holders Hold Behaviour 0.15 "there are few holders" "there are many holders";
-    GiniExtreme "GINI_EXTREME" Holders Hold Behaviour 0.1 "the supply is spread extremely unevenly" "the supply is not spread extremely unevenly";
+    KnownScam "KNOWN_SCAM" Code Likeness Fatal 0.95 "Known scam" "the address is a known scam" "not in `scams`, and no label marks it as a scam";
+    SellBlocked "SELL_BLOCKED" Code Sell Fatal 0.95 "Selling blocked" "bought tokens cannot be sold (honeypot)" "bought tokens could be sold";
+    SimulatorAware "SIMULATOR_AWARE" Code Sell Fatal 0.95 "Detects simulation" "a trade has another result when it looks simulated" "the same trade had the same result under other conditions";
+    ClosesLater "CLOSES_LATER" Code Sell Behaviour 0.9 "Selling blocked later" "selling fails later, or for some holders" "selling also worked later, repeatedly, and for other holders";
+    Cooldown "COOLDOWN" Code Sell Behaviour 0.03 "Sell cooldown" "a holder must wait some blocks before selling" "no wait was needed before selling";
+    Limit "LIMIT" Code Sell Behaviour 0.3 "Trade size limit" "the size of a trade is limited" "a fifth of the pool could be bought and sold at once";
+    BuyTax "BUY_TAX" Code Cost Behaviour 0.9 "Buy tax" "buys are taxed; fatal above 50%" "buys are not taxed";
+    SellTax "SELL_TAX" Code Cost Behaviour 0.9 "Sell tax" "sells are taxed; fatal above 50%" "sells are not taxed";
+    PublicDrain "PUBLIC_DRAIN" Code Change Fatal 0.9 "Anyone can take tokens" "anyone can take a holder's tokens" "no outside caller could take a holder's tokens";
+    OwnerDrain "OWNER_DRAIN" Code Change Power 0.8 "Owner can take tokens" "the owner can take tokens from a holder or the pair" "no owner call took other holders' tokens";
+    EventLie "EVENT_LIE" Code Hold Behaviour 0.8 "False Transfer events" "Transfer events don't match the actual transfers" "Transfer events match the actual transfers";
+    HiddenMint "HIDDEN_MINT" Code Change Behaviour 0.8 "Hidden minting" "supply or the owner's balance can grow without a Transfer event" "no balance grew without a Transfer event";
+    TaxRaisable "TAX_RAISABLE" Code Cost Power 0.6 "Owner can raise tax" "the owner can raise the tax by 20 percentage points or more" "no owner call raised the tax";
+    OwnershipReturns "OWNERSHIP_RETURNS" Code Change Behaviour 0.6 "Renouncing not final" "an owner privilege survives renouncing ownership" "no privilege survived renouncing ownership";
+    Blacklist "BLACKLIST" Code Sell Power 0.4 "Owner can blacklist" "the owner can block an individual holder from selling" "no owner call blocked an individual holder";
+    ExternalGate "EXTERNAL_GATE" Code Sell Power 0.4 "External transfer gate" "transfers depend on another contract that the owner chooses" "transfers depend on no owner-chosen contract";
+    PersonalTax "PERSONAL_TAX" Code Sell Power 0.4 "Owner can tax one holder" "the owner can raise one holder's tax by 20 percentage points or more" "no owner call raised the tax of one holder alone";
+    LimitChangeable "LIMIT_CHANGEABLE" Code Sell Power 0.15 "Owner can lower limit" "the owner can lower the maximum sell" "no owner call lowered the maximum sell";
+    Whitelist "WHITELIST" Code Sell Behaviour 0.0 "Tax exemptions" "the owner can exempt addresses from the tax (information only)" "no owner call exempted an address from a tax";
+    ExternalCall "EXTERNAL_CALL" Code Change Behaviour 0.0 "External call" "a transfer calls another contract (information only)" "a transfer calls no other contract";
+    Impersonates "IMPERSONATES" Code Likeness Behaviour 0.5 "Impersonates a token" "it uses the name or symbol of a token with at least 20 times its liquidity" "no token on its chain with its name or symbol has 20 times its liquidity";
+    SimilarToScam "SIMILAR_TO_SCAM" Code Likeness Behaviour 0.7 "Similar to a scam" "its code is more similar to a known scam than tokens are to each other" "no known scam's code is more similar than tokens are to each other";
+    SelfDestruct "SELFDESTRUCT" Code Change Behaviour 0.4 "Self-destruct" "SELFDESTRUCT can send away all of the contract's coins" "no call sent away its coins with SELFDESTRUCT";
+    DelegatecallAny "DELEGATECALL_ANY" Code Change Behaviour 0.4 "Runs the caller's code" "the contract can execute caller-supplied code" "no call executed caller-supplied code";
+    PublicMint "PUBLIC_MINT" Code Change Behaviour 0.3 "Anyone can mint" "anyone can mint for free" "no outside caller could mint for free";
+    BuyBlockable "BUY_BLOCKABLE" Code Sell Power 0.25 "Owner can block buys" "the owner can block all buys" "no owner call blocked all buys";
+    Pausable "PAUSABLE" Code Sell Power 0.15 "Owner can block sells" "the owner can block all sells" "no owner call blocked all sells";
+    Proxy "PROXY" Code Change Power 0.15 "Proxy contract" "its code can be replaced (proxy)" "it delegates its behavior to no other contract";
+    OwnerRescue "OWNER_RESCUE" Code Change Behaviour 0.0 "Owner can rescue tokens" "the owner can withdraw tokens sent to the contract by mistake (information only)" "no owner call withdrew the contract's own tokens";
+    OwnerMint "OWNER_MINT" Code Change Power 0.08 "Owner can mint" "the owner can mint, with a Transfer event" "no owner call minted tokens";
+    Unverified "UNVERIFIED" Code Maker Behaviour 0.08 "Source code unknown" "its source code is not in the dataset" "its source code is known (contracts)";
+    LiquidityPulled "LIQUIDITY_PULLED" Transactions Liquidity Behaviour 0.8 "Liquidity removed" "most of a pool's liquidity was removed at once" "no pool lost most of its liquidity within a day";
+    OneWayFlow "ONE_WAY_FLOW" Transactions Sell Behaviour 0.7 "One-way trading" "many wallets buy, almost none sell" "wallets both buy and sell";
+    SellFailures "SELL_FAILURES" Transactions Sell Behaviour 0.7 "Failing sells" "sell transactions fail" "sell transactions succeed";
+    PrivilegedSellers "PRIVILEGED_SELLERS" Transactions Sell Behaviour 0.6 "Only insiders sell" "only owner-linked wallets sell" "wallets not linked to the owner also sell";
+    BalanceMismatch "BALANCE_MISMATCH" Transactions Hold Behaviour 0.6 "Balances don't add up" "balances don't match the transfers" "balances match the transfers";
+    MintAfterLaunch "MINT_AFTER_LAUNCH" Transactions Change Behaviour 0.5 "Minted after launch" "tokens were minted after trading began" "almost nothing was minted after the first liquidity";
+    WashTrading "WASH_TRADING" Transactions Cost Behaviour 0.5 "Wash trading" "the same wallets trade tokens in circles" "almost no circular trading";
+    CreatorDump "CREATOR_DUMP" Transactions Maker Behaviour 0.5 "Creator sold early" "the creator sold soon after launch" "the creator sold little in the first 7 days";
+    SerialDeployer "SERIAL_DEPLOYER" Transactions Maker Behaviour 0.5 "Serial deployer" "the creator deployed scams, or many tokens in a short time" "the creator has no known scams or token series";
+    Sniped "SNIPED" Transactions Hold Behaviour 0.3 "Sniped at launch" "much of the supply was bought in the first blocks" "little was bought in the first blocks";
+    AirdropSpam "AIRDROP_SPAM" Transactions Hold Behaviour 0.3 "Spam airdrop" "most recipients got one identical amount and stayed inactive" "most recipients did not get one amount from one sender";
+    AmountDigits "AMOUNT_DIGITS" Transactions Cost Behaviour 0.05 "Unusual amounts" "first digits of amounts deviate from Benford's law" "first digits of amounts follow Benford's law";
+    LpUnlocked "LP_UNLOCKED" Holders Liquidity Behaviour 0.5 "Liquidity not locked" "LP tokens are neither burned nor locked" "LP tokens are burned or locked";
+    LpCreator "LP_CREATOR" Holders Liquidity Behaviour 0.4 "Creator holds LP tokens" "the creator holds the LP tokens" "the creator holds less than half of the LP tokens";
+    Top10Concentration "TOP10_CONCENTRATION" Holders Hold Behaviour 0.4 "Top 10 concentration" "the top 10 holders own much of the supply" "the top 10 holders do not own much of the supply";
+    CreatorShare "CREATOR_SHARE" Holders Hold Behaviour 0.35 "Creator's share" "the creator and owner hold much of the supply" "the creator and owner hold little";
+    NakamotoLow "NAKAMOTO_LOW" Holders Hold Behaviour 0.3 "Few holders own most" "a few holders own more than 50% of the supply" "many holders are needed to own more than 50%";
+    HhiHigh "HHI_HIGH" Holders Hold Behaviour 0.3 "Concentrated supply" "the supply is concentrated" "the supply is not concentrated";
+    SybilHolders "SYBIL_HOLDERS" Holders Hold Behaviour 0.6 "Linked holders" "many of the largest holders look linked" "few of the largest holders look linked";
+    FewHolders "FEW_HOLDERS" Holders Hold Behaviour 0.15 "Few holders" "the token has few holders" "the token has many holders";
+    GiniExtreme "GINI_EXTREME" Holders Hold Behaviour 0.1 "Uneven distribution" "the supply is distributed extremely unevenly" "the supply is not distributed extremely unevenly";
 }
 
 impl AnomalyCode {
@@ -172,22 +187,27 @@ impl AnomalyCode {
         self.row().nature == Nature::Fatal
     }
 
-    /// Whether it is a power: its strength is discounted by its holder.
+    /// Whether it is an owner privilege: its strength is discounted by who holds it.
     pub fn is_power(self) -> bool {
         self.row().nature == Nature::Power
     }
 
-    /// Meaning of a finding, as part of a sentence.
+    /// Title in words, such as `Selling blocked`.
+    pub fn title(self) -> &'static str {
+        self.row().title
+    }
+
+    /// Meaning of a finding, as a clause.
     pub fn meaning(self) -> &'static str {
         self.row().meaning
     }
 
-    /// Meaning of a passed check, as part of a sentence.
+    /// Meaning of a passed check, as a clause.
     pub fn passed(self) -> &'static str {
         self.row().passed
     }
 
-    /// Question that it is listed under.
+    /// The question that it belongs to.
     pub fn group(self) -> Group {
         self.row().group
     }
@@ -208,7 +228,7 @@ impl PartialOrd for AnomalyCode {
     }
 }
 
-/// Ordered by code, which breaks ties among anomalies.
+/// Ordered by code, which breaks ties among findings.
 impl Ord for AnomalyCode {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.word().cmp(other.word())
@@ -241,7 +261,8 @@ mod tests {
     #[test]
     fn fifty_two_codes_have_a_word_each_and_a_weight_below_one() {
         let words: BTreeSet<&str> = AnomalyCode::ALL.iter().map(|code| code.word()).collect();
-        assert_eq!((words.len(), AnomalyCode::ALL.len()), (52, 52));
+        let titles: BTreeSet<&str> = AnomalyCode::ALL.iter().map(|code| code.title()).collect();
+        assert_eq!((words.len(), titles.len(), AnomalyCode::ALL.len()), (52, 52, 52));
         for part in [(Part::Code, 31), (Part::Transactions, 12), (Part::Holders, 9)] {
             assert_eq!(AnomalyCode::of(part.0).count(), part.1, "{part:?}");
         }
@@ -253,6 +274,13 @@ mod tests {
                 "{code:?}"
             );
             assert!(code.weight() < 1.0 && AnomalyCode::parse(code.word()) == Some(*code), "{code:?}");
+        }
+    }
+
+    #[test]
+    fn a_group_is_spelled_as_in_responses() {
+        for group in Group::ALL {
+            assert_eq!(serde_json::to_value(group).unwrap(), group.word());
         }
     }
 

@@ -1,14 +1,14 @@
-//! What a verdict means to somebody who wants to buy: whether it forbids that, and whether it comes before everything else. No check is here.
+//! The verdict's meaning for a buyer: whether it rules out buying, and whether its warning precedes everything else. No check is here.
 
 use super::{
     AnomalyCode, Group,
     score::{AVOID, HIGH_RISK, word_of},
 };
 
-/// What a sale meets and gets through.
+/// Findings about selling that do not block it.
 const HARMLESS: [AnomalyCode; 3] = [AnomalyCode::Cooldown, AnomalyCode::Limit, AnomalyCode::Whitelist];
 
-/// A token's security verdict, as far as it decides what may stand beside it.
+/// A token's security verdict, as far as it limits what may be shown next to it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Danger {
     /// The first word of the recommendation; empty without one.
@@ -17,7 +17,7 @@ pub struct Danger {
 }
 
 impl Danger {
-    /// `found`: the codes of the findings that count; of sales that are restricted for some, only where most of them fail.
+    /// `found`: the codes of the findings that count. Sells restricted for some holders count only if most of them fail.
     pub fn new(recommendation: &str, found: impl IntoIterator<Item = AnomalyCode>) -> Self {
         // What an owner could stop is not stopped.
         let stops = |code: &AnomalyCode| {
@@ -31,22 +31,22 @@ impl Danger {
         self.word
     }
 
-    /// The finding that a sale meets, and that the pools' figures don't include; one that stops it before one that taxes it.
+    /// The finding that affects a sell and that the pools' values don't include; a finding that blocks it takes precedence over a tax.
     pub fn against_sale(self) -> Option<AnomalyCode> {
         self.against_sale
     }
 
-    /// Whether sales fail. A tax takes a part; one that takes most is AVOID.
+    /// Whether sells fail. A tax takes a part; a tax that takes most is AVOID.
     pub fn sale_fails(self) -> bool {
         self.against_sale.is_some_and(|code| code != AnomalyCode::SellTax)
     }
 
-    /// Whether nothing may advise to buy the token.
+    /// Whether no advice may recommend buying the token.
     pub fn forbids_buy(self) -> bool {
         self.warns_first() || self.word == HIGH_RISK
     }
 
-    /// Whether the warning comes before everything else.
+    /// Whether the warning precedes everything else.
     pub fn warns_first(self) -> bool {
         self.word == AVOID || self.sale_fails()
     }
@@ -61,13 +61,13 @@ mod tests {
         use AnomalyCode::{LpUnlocked, Pausable, PrivilegedSellers, SellBlocked, SellFailures, SellTax};
         // Recommendation, findings; what a sale meets, whether it fails, whether a buy is forbidden and whether the warning comes first.
         let cases: [(&str, &[AnomalyCode], _, _); 9] = [
-            ("AVOID: what was bought cannot be sold", &[SellBlocked], Some(SellBlocked), (true, true, true)),
+            ("AVOID: bought tokens cannot be sold (honeypot)", &[SellBlocked], Some(SellBlocked), (true, true, true)),
             ("AVOID: the address is a known scam", &[], None, (false, true, true)),
             ("HIGH RISK: its code resembles", &[LpUnlocked], None, (false, true, false)),
-            ("CAUTION: sales fail", &[Pausable, SellTax, SellFailures], Some(SellFailures), (true, true, true)),
-            ("LOW RISK: only its circle sells", &[PrivilegedSellers], Some(PrivilegedSellers), (true, true, true)),
-            ("CAUTION: a tenth does not arrive", &[LpUnlocked, SellTax], Some(SellTax), (false, false, false)),
-            ("CAUTION: the owner can stop all sales", &[Pausable, LpUnlocked], None, (false, false, false)),
+            ("CAUTION: sell transactions fail", &[Pausable, SellTax, SellFailures], Some(SellFailures), (true, true, true)),
+            ("LOW RISK: only owner-linked wallets sell", &[PrivilegedSellers], Some(PrivilegedSellers), (true, true, true)),
+            ("CAUTION: 10.0% sell tax", &[LpUnlocked, SellTax], Some(SellTax), (false, false, false)),
+            ("CAUTION: the owner can block all sells", &[Pausable, LpUnlocked], None, (false, false, false)),
             ("NOT ENOUGH DATA: no contract code", &[], None, (false, false, false)),
             ("", &[], None, (false, false, false)),
         ];

@@ -1,5 +1,4 @@
-//! Findings that a person objects to: they stay visible with the reason, and count for nothing while the objection lasts. Which findings there
-//! are is not decided here.
+//! Disputed findings: they stay visible with the reason, and do not affect the score while the dispute lasts. Nothing is detected here.
 
 use super::{Anomaly, Objection};
 use model::{
@@ -7,7 +6,7 @@ use model::{
     time::{DAY_MS, Time},
 };
 
-/// Marks the anomalies that are disputed at that time, the newest that the data know; without one no objection has ended.
+/// Marks the findings that are disputed at `now`, the newest time in the data; without it, no dispute has ended.
 pub(super) fn mark(anomalies: &mut [Anomaly], disputes: &[DisputeRow], now: Option<Time>) {
     for anomaly in anomalies {
         // A day is written as its beginning, and lasts to its end.
@@ -15,7 +14,7 @@ pub(super) fn mark(anomalies: &mut [Anomaly], disputes: &[DisputeRow], now: Opti
         let lasts = |row: &&DisputeRow| row.until.zip(now).is_none_or(|(until, now)| now <= end(until));
         let of_it = |row: &&DisputeRow| row.code.trim().eq_ignore_ascii_case(anomaly.code.word());
         if let Some(row) = disputes.iter().filter(of_it).find(lasts) {
-            let why = row.why.as_deref().map_or("no reason is given", str::trim).to_owned();
+            let why = row.why.as_deref().map_or("no reason given", str::trim).to_owned();
             anomaly.dispute(Objection { why, until: row.until });
         }
     }

@@ -1,4 +1,4 @@
-//! Token data shared by the transaction and holder checks: creator and owner, its pools, the role of each address. Loaded once for all
+//! Token data shared by the transaction and holder checks: creator and owner, pools, and the role of each address. Loaded once for all
 //! checks. No check is implemented here.
 
 use std::collections::{HashMap, HashSet};
@@ -98,8 +98,8 @@ pub fn labels_table() -> String {
 /// Labels that mark an address as a scam.
 const SCAM_LABELS: &[&str] = &["scam", "phish", "phishing", "phish-hack", "exploit", "honeypot", "rug_pull", "rug-pull"];
 
-/// Labels of venue operators and token issuers: beside one of them, a scam label is as likely to be about an attack on the address, or a
-/// mistake.
+/// Labels of venue operators and token issuers: next to one of them, a scam label is just as likely to be about an attack on the address, or
+/// to be a mistake.
 const TRUSTED_LABELS: &[&str] =
     &["token", "tokens", "token-contract", "token contract", "erc20", "erc-20", "stablecoin", "issuer", "wrapped", "defi"];
 
@@ -120,7 +120,7 @@ pub fn scam_report(dataset: &dyn Data, address: &Address) -> Option<ScamReport> 
     let row = |table, note: String| EvidenceRow { note: Some(note), ..EvidenceRow::of(table, *address) };
     if let Some(scam) = dataset.scams().first(address) {
         let kind = scam.scam_type.map_or_else(String::new, |kind| format!(" ({kind})"));
-        let source = scam.source.unwrap_or_else(|| "nobody named".to_owned());
+        let source = scam.source.unwrap_or_else(|| "an unnamed source".to_owned());
         let note = joined([scam.name.as_deref(), Some(&source)]);
         return Some(ScamReport {
             how: format!("a known scam{kind}, reported by {source} (scams)"),
@@ -138,12 +138,12 @@ pub fn scam_report(dataset: &dyn Data, address: &Address) -> Option<ScamReport> 
         [] => String::new(),
         others => {
             let words: Vec<&str> = others.iter().map(|row| row.label.as_str()).collect();
-            format!("; it is labelled {} as well, so this decides nothing", words.join(" and "))
+            format!("; it is also labeled {}, so this is not decisive", words.join(" and "))
         }
     };
     let source = label.source.as_deref().map_or_else(String::new, |source| format!(" by {source}"));
     let name = label.name.as_deref().map_or_else(String::new, |name| format!(", “{name}”"));
-    let how = format!("labelled {}{source} (labels{name}){beside}", label.label);
+    let how = format!("labeled {}{source} (labels{name}){beside}", label.label);
     let rows = labels.iter().filter(|row| scam(row)).chain(others.iter().copied());
     let rows = rows.take(EVIDENCE_ROWS_MAX).map(|label| row("labels", told(label))).collect();
     Some(ScamReport { how, decisive: others.is_empty(), rows })

@@ -1,5 +1,5 @@
-//! Holder checks: the distribution of the supply over those who hold for themselves, and the holders of the liquidity. Nine checks; the
-//! figures are reported even if none fires.
+//! Holder checks: the distribution of the supply over individual holders, and the holders of the LP tokens. Nine checks; the metrics are
+//! reported even if none fires.
 
 mod liquidity;
 mod spread;
@@ -36,12 +36,12 @@ pub struct HolderFindings {
     /// Whether there are neither holders nor liquidity findings.
     pub blind: bool,
     pub anomalies: Vec<Anomaly>,
-    /// Inputs that the checks needed and did not have.
+    /// Missing inputs of the checks.
     pub log: CheckLog,
     pub metrics: Option<HolderMetrics>,
 }
 
-/// Runs the holder checks. The transaction results supply the pools' histories and the time from which locks count.
+/// Runs the holder checks. The transaction results supply the pools' histories and the time from which lock terms count.
 pub fn examine(facts: &Facts<'_>, transactions: &Transactions) -> HolderFindings {
     let mut log = CheckLog::default();
     let spread = Spread::new(facts);
@@ -58,7 +58,7 @@ pub fn examine(facts: &Facts<'_>, transactions: &Transactions) -> HolderFindings
     HolderFindings { blind: false, anomalies, log, metrics: Some(metrics) }
 }
 
-/// Four measures of concentration; the score takes the worst of them.
+/// Four measures of concentration; only the worst one counts in the score.
 fn concentration(metrics: &HolderMetrics, spread: &Spread, log: &mut CheckLog) -> Vec<Anomaly> {
     let rows = |n: usize| Evidence::of_rows("the largest holders", rows(spread.shares.iter().take(n)));
     for code in [AnomalyCode::Top10Concentration, AnomalyCode::HhiHigh, AnomalyCode::NakamotoLow, AnomalyCode::GiniExtreme] {
@@ -67,7 +67,7 @@ fn concentration(metrics: &HolderMetrics, spread: &Spread, log: &mut CheckLog) -
     let mut found = Vec::new();
     let top = spread.top_of_free(10);
     let strength = (top - TOP10_FROM) / TOP10_SPAN;
-    let sentence = format!("the ten largest holders have {} of {} (holders)", percent(top), spread.free_whole);
+    let sentence = format!("the top 10 individual holders own {} of {} (holders)", percent(top), spread.free_whole);
     if strength > 0.0 {
         let anomaly = Anomaly::new(AnomalyCode::Top10Concentration, strength, sentence);
         found.push(anomaly.figure("ofFree", top).figure("top10FreeHolders", metrics.top10_free).evidence(rows(10)));
@@ -79,10 +79,10 @@ fn concentration(metrics: &HolderMetrics, spread: &Spread, log: &mut CheckLog) -
     let between = |a: String, b: String| if a == b { a } else { format!("{a} to {b}") };
     let sums = between(format!("{least:.4}"), format!("{:.4}", metrics.hhi));
     let sentence = match least {
-        _ if metrics.hhi <= 0.0 => "nobody holds it outside pools and exchanges (holders)".to_owned(),
-        0.0 => format!("the squared shares outside pools and exchanges add up to no more than {:.4} (holders)", metrics.hhi),
+        _ if metrics.hhi <= 0.0 => "no individual holder owns the token (holders)".to_owned(),
+        0.0 => format!("the HHI of individual holders is at most {:.4} (holders)", metrics.hhi),
         _ => format!(
-            "the squared shares outside pools and exchanges add up to {sums}, as if {} equal holders had all (holders)",
+            "the HHI of individual holders is {sums}, equivalent to {} equal holders (holders)",
             between(format!("{:.1}", 1.0 / metrics.hhi), format!("{:.1}", 1.0 / least))
         ),
     };
@@ -95,9 +95,9 @@ fn concentration(metrics: &HolderMetrics, spread: &Spread, log: &mut CheckLog) -
         log.saw(AnomalyCode::HhiHigh, sentence);
     }
     let few = match metrics.nakamoto {
-        Some(1) => Some((1.0, format!("one holder has more than half of {} (holders)", spread.free_whole))),
+        Some(1) => Some((1.0, format!("one holder owns more than half of {} (holders)", spread.free_whole))),
         Some(n @ 2..=3) => {
-            let sentence = format!("{n} holders together have more than half of {} (holders)", spread.free_whole);
+            let sentence = format!("{n} holders together own more than half of {} (holders)", spread.free_whole);
             Some((if n == 2 { 0.6 } else { 0.3 }, sentence))
         }
         _ => None,
@@ -110,13 +110,13 @@ fn concentration(metrics: &HolderMetrics, spread: &Spread, log: &mut CheckLog) -
         found.push(Anomaly::new(AnomalyCode::NakamotoLow, strength, sentence).figure("nakamoto", n as f64).evidence(rows(n as usize)));
     } else {
         let sentence = metrics.nakamoto.map_or_else(
-            || format!("all that are listed together have no more than half of {} (holders)", spread.free_whole),
-            |n| format!("the {n} largest holders together have more than half of {} (holders)", spread.free_whole),
+            || format!("all listed individual holders together own at most half of {} (holders)", spread.free_whole),
+            |n| format!("it takes the top {n} individual holders to own more than half of {} (holders)", spread.free_whole),
         );
         log.saw(AnomalyCode::NakamotoLow, sentence);
     }
     let gini = spread.gini();
-    let sentence = format!("the Gini coefficient of {} holders is {gini:.4} (holders)", spread.count());
+    let sentence = format!("the Gini coefficient of {} individual holders is {gini:.4} (holders)", spread.count());
     let many = spread.count() >= GINI_COUNT_MIN;
     if spread.partial == Some(Partial::Holders) {
         log.note(NeededInput::AllHolders, &[AnomalyCode::GiniExtreme]);
@@ -129,7 +129,7 @@ fn concentration(metrics: &HolderMetrics, spread: &Spread, log: &mut CheckLog) -
     } else if !many {
         log.unsure(
             AnomalyCode::GiniExtreme,
-            format!("holders: {} free holders are too few for it: it takes {GINI_COUNT_MIN}", spread.count()),
+            format!("holders: {} individual holders; at least {GINI_COUNT_MIN} needed", spread.count()),
         );
     } else if spread.partial == Some(Partial::Unknown) {
         log.note(NeededInput::WholeList, &[AnomalyCode::GiniExtreme]);
@@ -151,13 +151,13 @@ fn insiders(facts: &Facts<'_>, spread: &Spread, log: &mut CheckLog) -> Option<An
     }
     let own = spread.of(|address| facts.insider(address));
     let share: f64 = own.iter().map(|(_, share)| share).sum();
-    let sentence = format!("creator and owner hold {} of {} (holders)", percent(share), spread.whole);
+    let sentence = format!("the creator and owner hold {} of {} (holders)", percent(share), spread.whole);
     let strength = (share >= INSIDE_MIN).then(|| share / INSIDE_FULL);
-    let found = log.measured(code, strength, sentence, "balances of creator and owner", rows(own.iter()))?;
+    let found = log.measured(code, strength, sentence, "balances of the creator and owner", rows(own.iter()))?;
     Some(found.figure("share", share))
 }
 
-/// Fraction of the hundred largest holders' tokens that belongs to look-alikes: balances within a thousandth, or the same funder.
+/// Fraction of the top 100 holders' tokens that belongs to linked wallets: balances within 0.1% of each other, or the same funder.
 fn sybil(facts: &Facts<'_>, spread: &Spread, log: &mut CheckLog) -> Option<Anomaly> {
     let code = AnomalyCode::SybilHolders;
     let top = &spread.shares[..spread.shares.len().min(SYBIL_TOP)];
@@ -187,16 +187,16 @@ fn sybil(facts: &Facts<'_>, spread: &Spread, log: &mut CheckLog) -> Option<Anoma
     let alike: Vec<_> = top.iter().zip(&like).filter(|(_, like)| **like).map(|(holder, _)| *holder).collect();
     let share = if all > 0.0 { alike.iter().map(|(_, share)| share).sum::<f64>() / all } else { 0.0 };
     let sentence = format!(
-        "{} of the {} largest holders look like one: equal balances or one who paid for them, {} of what these hold (holders)",
+        "{} of the top {} holders look linked (equal balances or one funder) and own {} of the top holders' tokens (holders)",
         alike.len(),
         top.len(),
         percent(share)
     );
     let (what, shown) =
-        if alike.is_empty() { ("the largest holders, none like another", top) } else { ("holders that look like one", &*alike) };
+        if alike.is_empty() { ("the largest holders, none of them linked", top) } else { ("linked holders", &*alike) };
     let rows = rows(shown.iter().take(super::EVIDENCE_ROWS_MAX));
     let strength = (share >= SYBIL_MIN).then(|| share / SYBIL_FULL);
-    // Many that look like one are no good sign, even if they hold little.
+    // Many linked wallets are a bad sign, even if they hold little.
     if alike.len() as f64 >= SYBIL_MIN * top.len() as f64 && !alike.is_empty() {
         log.remark(code);
     }

@@ -1,4 +1,4 @@
-//! Resemblance checks: known scams by address and by bytecode, larger tokens by name. The comparison itself is in `corpus`.
+//! Similarity checks: known scams by address and by bytecode, larger tokens by name. The comparison itself is in `corpus`.
 
 use super::{
     Anomaly, AnomalyCode, EvidenceRow, SimilarScam, TokenSimilarity,
@@ -19,7 +19,7 @@ const PAIRS_MIN: u64 = 100;
 const SIMILAR_MAX: usize = 10;
 /// Weight of a fault that makes a scam what it is.
 const FAULT_MIN: f64 = 0.2;
-/// Number of other tokens that must be as alike as a scam for their code to be a template. One may be another of its copies.
+/// Number of other tokens that must be as similar as a scam for the code to be a template. One may be another copy of it.
 pub const TEMPLATE_TOKENS: usize = 3;
 /// How many times the liquidity the larger of two namesakes has at least, for the other to be taken for its imitation; and the liquidity in USD
 /// that a token without a known one is taken to have.
@@ -38,7 +38,7 @@ pub struct CodeTraits {
 }
 
 impl CodeTraits {
-    /// What executing the code shows first of all; `None` if that is nothing of weight.
+    /// The heaviest finding of executing the code; `None` if nothing has enough weight.
     fn fault(&self) -> Option<AnomalyCode> {
         let heavy = self.codes.iter().copied().filter(|code| code.weight() >= FAULT_MIN);
         heavy.max_by(|a, b| a.weight().total_cmp(&b.weight()).then(b.cmp(a)))
@@ -47,13 +47,13 @@ impl CodeTraits {
 
 #[derive(Debug, Default)]
 pub struct Resemblance {
-    /// How alike any two tokens are.
+    /// How similar the tokens are to each other.
     pub alike: Option<TokenSimilarity>,
     pub anomalies: Vec<Anomaly>,
     pub similar: Vec<SimilarScam>,
 }
 
-/// Runs the resemblance checks. `traits_of` executes the code of a known scam.
+/// Runs the similarity checks. `traits_of` executes the code of a known scam.
 pub fn examine(
     facts: &Facts<'_>,
     corpus: &Corpus,
@@ -98,8 +98,8 @@ pub fn tail(alike: Option<TokenSimilarity>) -> f64 {
     alike.map_or(least, |alike| alike.tail.max(least))
 }
 
-/// Strength of the resemblance to a scam whose code is so similar, where what is not above `floor` is common; and the fault of the scam that
-/// the token lacks: then it is the honest twin, and its resemblance says nothing.
+/// Strength of the similarity `scam` to a scam, where similarity up to `floor` is common; and the scam's fault that the token lacks: then the
+/// token is the honest twin, and the similarity does not count.
 pub fn likeness(scam: f64, floor: f64, own: &CodeTraits, theirs: &CodeTraits) -> (f64, Option<AnomalyCode>) {
     let lacks = theirs.fault().filter(|fault| own.conclusive && scam < 1.0 && !own.codes.contains(fault));
     let strength = (scam - floor).max(0.0) / (1.0 - floor);
@@ -116,17 +116,17 @@ fn known(facts: &Facts<'_>, log: &mut CheckLog) -> Option<Anomaly> {
     let report = scam_report(facts.dataset, &facts.address)?;
     let strength = if report.decisive { 1.0 } else { CONTRADICTED };
     let anomaly = Anomaly::new(code, strength, format!("the address is {}", report.how)).fatal(report.decisive);
-    Some(anomaly.rows("rows that name the address", report.rows))
+    Some(anomaly.rows("rows about the address", report.rows))
 }
 
-/// A namesake with far more liquidity is the one that people mean, whoever is on a list.
+/// Of two tokens with one name or symbol, people mean the one with far more liquidity, whichever is on a list.
 fn impersonates(facts: &Facts<'_>, corpus: &Corpus, log: &mut CheckLog) -> Option<Anomaly> {
     let code = AnomalyCode::Impersonates;
     let liquidity = |token: &Address| known_liquidity(facts.dataset, token);
     let (by_symbol, by_name) = corpus.namesakes(facts.dataset, facts.token);
     let own = liquidity(&facts.address);
     if by_symbol.iter().chain(&by_name).next().is_none() {
-        log.saw(code, "no other token of the data on its chain has its symbol or name (tokens)");
+        log.saw(code, "no other token on its chain has its symbol or name (tokens)");
         return None;
     }
     if own.is_none() && by_symbol.iter().chain(&by_name).all(|other| liquidity(other).is_none()) {
@@ -146,19 +146,22 @@ fn impersonates(facts: &Facts<'_>, corpus: &Corpus, log: &mut CheckLog) -> Optio
         (None, None) => return None,
     };
     let title = facts.dataset.token(&whose).and_then(|token| token.row.symbol.clone()).unwrap_or_default();
-    let times = own.map_or_else(|| "has pools, as far as is known".to_owned(), |own| format!("has {:.0} times its liquidity", usd / own));
-    let sentence = format!("it bears the {what} of {title} at {}, which {times} (tokens, pools)", whose.short());
+    let at = whose.short();
+    let sentence = match own {
+        Some(own) => format!("it uses the {what} of {title} at {at}, which has {:.0} times its liquidity (tokens, pools)", usd / own),
+        None => format!("it uses the {what} of {title} at {at} and has no known liquidity of its own (tokens, pools)"),
+    };
     let rows = vec![EvidenceRow::of("tokens", whose)];
-    Some(Anomaly::new(code, strength, sentence).rows(format!("larger token of the same {what}"), rows))
+    Some(Anomaly::new(code, strength, sentence).rows(format!("larger token with the same {what}"), rows))
 }
 
 fn nearest_text(count: usize, nearest: Option<&Near>, alike: Option<TokenSimilarity>) -> String {
     let tokens = alike.map_or_else(String::new, |alike| {
-        format!("; two tokens are {} alike at the median, 99 of 100 pairs up to {}", percent(alike.median), percent(alike.tail))
+        format!("; two tokens are {} similar at the median, 99% of pairs at most {}", percent(alike.median), percent(alike.tail))
     });
     match nearest {
-        Some(near) => format!("of {count} known scams' codes the nearest is {} alike{tokens} (scams)", percent(near.similarity)),
-        None => format!("none of {count} known scams' codes comes near (scams)"),
+        Some(near) => format!("the closest of {count} known scams is {} similar{tokens} (scams)", percent(near.similarity)),
+        None => format!("not similar to any of {count} known scams (scams)"),
     }
 }
 
@@ -168,13 +171,13 @@ fn mixed(corpus: &Corpus, code: &[u8]) -> Option<Anomaly> {
     let judged = classifier.judge(code).filter(|judged| judged.strength > 0.0)?;
     let (scams, tokens) = classifier.learned_from();
     let sentence = format!(
-        "its instructions are mixed as in the {scams} known scams: up to {} of the {tokens} other tokens come as near to them (scams, contracts)",
+        "its opcode mix resembles {scams} known scams, and at most {} of the {tokens} other tokens match them as closely (scams, contracts)",
         percent(judged.share_above),
     );
     let anomaly = Anomaly::new(AnomalyCode::SimilarToScam, judged.strength, sentence)
         .figure("tokensAsBad", judged.share_above)
         .figure("toldApart", classifier.auc())
-        .rows(format!("pairs of instructions that say most: {}", judged.pairs.join(", ")), Vec::new());
+        .rows(format!("most telling instruction pairs: {}", judged.pairs.join(", ")), Vec::new());
     Some(anomaly)
 }
 
@@ -183,13 +186,18 @@ fn similar(facts: &Facts<'_>, scam: &Near, floor: f64, own: &CodeTraits, traits_
     let theirs = scam_code(facts.dataset, &scam.address).map_or_else(CodeTraits::default, |code| traits_of(&scam.address, &code));
     let (strength, lacks) = likeness(scam.similarity, floor, own, &theirs);
     let name = facts.dataset.scams().first(&scam.address).and_then(|row| row.name).unwrap_or_else(|| scam.address.short());
-    let says = lacks.map_or_else(String::new, |fault| format!(", whose {} it lacks: this adds nothing", fault.word()));
-    let sentence = format!("its code is {} that of the scam {name}{says} (scams)", percent(scam.similarity));
+    let alike = percent(scam.similarity);
+    let sentence = match lacks {
+        Some(fault) => {
+            format!("its code is {alike} similar to the scam {name} but lacks its fault ({}), so this is not counted (scams)", fault.title())
+        }
+        None => format!("its code is {alike} similar to the scam {name} (scams)"),
+    };
     let row = EvidenceRow { share: Some(scam.similarity), ..EvidenceRow::of("scams", scam.address) };
     Anomaly::new(AnomalyCode::SimilarToScam, strength, sentence)
         .figure("similarity", scam.similarity)
         .figure("commonSimilarity", floor)
-        .rows("the nearest known scam", vec![row])
+        .rows("the most similar known scam", vec![row])
 }
 
 fn element(facts: &Facts<'_>, near: &Near, own: &CodeTraits, traits_of: &dyn Fn(&Address, &[u8]) -> CodeTraits) -> SimilarScam {

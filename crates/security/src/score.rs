@@ -1,5 +1,5 @@
-//! From anomalies to scores: part scores, the security score with its caps, the order of anomalies, the recommendation. Adding an anomaly
-//! never raises the score.
+//! From findings to scores: part scores, the security score with its caps, the order of findings, the recommendation. Adding a finding never
+//! raises the score.
 
 use super::{Anomaly, AnomalyCode, AnomalyPart, Cap, Missing, check_log::could_not_be_read};
 
@@ -10,7 +10,7 @@ const CAP_FATAL: i64 = 10;
 const CAP_NOT_EXECUTED: i64 = 60;
 /// Just below the reassuring verdicts: a token that may not be for sale must not read as one.
 const CAP_SALE_UNKNOWN: i64 = REASSURING - 1;
-/// What a table says against a token must not be gained by losing the table.
+/// Losing a table that has findings against a token must not improve its score.
 const CAP_UNREAD: i64 = 85;
 const CAP_NO_TRANSFERS: i64 = 85;
 const CAP_NO_HOLDERS: i64 = 90;
@@ -26,7 +26,7 @@ const CAUTION_MIN: i64 = 40;
 const WORDS: &[(i64, &str)] = &[(80, "NO MAJOR RISK FOUND"), (60, "LOW RISK"), (CAUTION_MIN, "CAUTION"), (20, HIGH_RISK), (0, AVOID)];
 pub const AVOID: &str = "AVOID";
 pub const HIGH_RISK: &str = "HIGH RISK";
-/// The word where a sale is not known to go through; and instead of a reassuring one, if the checks that ran carry less than `ENOUGH` of the
+/// The verdict if no sell is known to succeed; it also replaces a reassuring verdict if the checks that ran have less than `ENOUGH` of the
 /// total weight.
 pub const NOT_ENOUGH_DATA: &str = "NOT ENOUGH DATA";
 const ENOUGH: f64 = 0.5;
@@ -40,11 +40,11 @@ pub struct KnownInputs {
     pub code: bool,
     /// Whether executing the code showed trading and was completed.
     pub executed: bool,
-    /// Whether it is known that a sale on the chain goes as in the trial, or fails.
+    /// Whether it is known that an on-chain sell goes as in the simulation, or fails.
     pub sale: bool,
     pub transfers: bool,
     pub holders: bool,
-    /// A table that checks needed, and that is there and could not be read.
+    /// A table that checks needed and that exists but could not be read.
     pub unread: Option<&'static str>,
 }
 
@@ -56,11 +56,11 @@ pub struct Verdict {
     /// Caps that apply, the lowest first.
     pub caps: Vec<Cap>,
     pub fatal: bool,
-    /// Whether nothing that was found speaks against the token, and yet nobody knows whether it can be sold.
+    /// Whether no finding is severe, but it is unknown whether the token can be sold.
     pub unknown: bool,
 }
 
-/// Risk of a part, 0 to 1: one minus the product of (1 − weight · strength) over its anomalies.
+/// Risk of a part, 0 to 1: one minus the product of (1 − weight · strength) over its findings.
 pub fn risk(anomalies: &[Anomaly]) -> f64 {
     let (mut left, mut worst) = (1.0, 0.0);
     for anomaly in anomalies {
@@ -100,15 +100,15 @@ pub fn verdict(code: &[Anomaly], transactions: &[Anomaly], holders: &[Anomaly], 
     let seen: Vec<Anomaly> = code.iter().filter(|anomaly| anomaly.code != AnomalyCode::SimilarToScam).cloned().collect();
     // Resemblance shows no behaviour: alone it is a reason for caution.
     let uncapped = if whole(&seen) < CAUTION_MIN { whole(code) } else { whole(code).max(CAUTION_MIN) };
-    let fatal: Vec<&str> = [code, transactions, holders].concat().iter().filter(|a| a.fatal).map(|a| a.code.word()).collect();
+    let fatal: Vec<&str> = [code, transactions, holders].concat().iter().filter(|a| a.fatal).map(|a| a.code.title()).collect();
     let applies = [
-        (!fatal.is_empty(), CAP_FATAL, format!("{} is fatal", fatal.join(", "))),
-        (!known.code, CAP_SALE_UNKNOWN, "the contract's code is not known".to_owned()),
-        (known.code && !known.sale, CAP_SALE_UNKNOWN, "whether it sells on the chain now is not known".to_owned()),
-        (known.code && !known.executed, CAP_NOT_EXECUTED, "executing the contract's code showed too little".to_owned()),
+        (!fatal.is_empty(), CAP_FATAL, format!("fatal finding: {}", fatal.join(", "))),
+        (!known.code, CAP_SALE_UNKNOWN, "the contract code is unknown".to_owned()),
+        (known.code && !known.sale, CAP_SALE_UNKNOWN, "it is unknown whether the token can be sold on-chain now".to_owned()),
+        (known.code && !known.executed, CAP_NOT_EXECUTED, "executing the contract code showed too little".to_owned()),
         (known.unread.is_some(), CAP_UNREAD, could_not_be_read(known.unread.unwrap_or_default())),
-        (!known.transfers && known.unread != Some("transfers"), CAP_NO_TRANSFERS, "there are no transfers".to_owned()),
-        (!known.holders && known.unread != Some("holders"), CAP_NO_HOLDERS, "there are no holders".to_owned()),
+        (!known.transfers && known.unread != Some("transfers"), CAP_NO_TRANSFERS, "no transfer data".to_owned()),
+        (!known.holders && known.unread != Some("holders"), CAP_NO_HOLDERS, "no holder data".to_owned()),
     ];
     let caps: Vec<Cap> = applies.into_iter().filter(|(applies, ..)| *applies).map(|(_, score, reason)| Cap { score, reason }).collect();
     let score = caps.first().map_or(uncapped, |cap| uncapped.min(cap.score));
@@ -118,7 +118,7 @@ pub fn verdict(code: &[Anomaly], transactions: &[Anomaly], holders: &[Anomaly], 
 
 /// Verdict, up to three reasons, and the missing data. Never "safe".
 ///
-/// `checked`: the share of the total weight of all checks that belongs to checks that ran.
+/// `checked`: the share of the total weight of all checks that belongs to the checks that ran.
 pub fn recommendation(verdict: &Verdict, checked: f64, parts: [&[Anomaly]; 3], missing: &[Missing], unfinished: &[&String]) -> String {
     let word = word(verdict, checked);
     let mut reasons: Vec<Anomaly> = parts.concat().into_iter().filter(|anomaly| anomaly.weighed() > 0.0).collect();
@@ -127,13 +127,13 @@ pub fn recommendation(verdict: &Verdict, checked: f64, parts: [&[Anomaly]; 3], m
     reasons.sort_by_key(|anomaly| !anomaly.fatal);
     let mut says: Vec<String> = reasons.iter().take(REASONS_MAX).map(|anomaly| anomaly.sentence.clone()).collect();
     let disputed: Vec<&str> =
-        parts.concat().iter().filter(|anomaly| anomaly.disputed.is_some()).map(|anomaly| anomaly.code.word()).collect();
+        parts.concat().iter().filter(|anomaly| anomaly.disputed.is_some()).map(|anomaly| anomaly.code.title()).collect();
     if says.is_empty() && !disputed.is_empty() {
-        says.push(format!("all that was found is disputed ({})", disputed.join(", ")));
+        says.push(format!("all findings are disputed ({})", disputed.join(", ")));
     } else if says.is_empty() {
-        says.push(if missing.is_empty() { "no test found anything" } else { "none of the tests that could run found anything" }.to_owned());
+        says.push(if missing.is_empty() { "no check found anything" } else { "no check that could run found anything" }.to_owned());
     }
-    let unfinished = if unfinished.is_empty() { String::new() } else { format!(". Not finished: {}", joined(unfinished)) };
+    let unfinished = if unfinished.is_empty() { String::new() } else { format!(". Incomplete: {}", joined(unfinished)) };
     format!("{word}: {}{}{unfinished}", says.join("; "), missing_text(missing))
 }
 
@@ -148,18 +148,18 @@ fn word(verdict: &Verdict, checked: f64) -> &'static str {
     }
 }
 
-/// The verdict that a recommendation begins with.
+/// The verdict at the start of a recommendation.
 pub fn word_of(recommendation: &str) -> &'static str {
     let words = WORDS.iter().map(|(_, word)| *word).chain([NOT_ENOUGH_DATA]);
     words.into_iter().find(|word| recommendation.starts_with(word)).unwrap_or(AVOID)
 }
 
-/// Whether the recommendation's verdict is a reassuring one.
+/// Whether the recommendation's verdict is reassuring.
 pub fn is_safe(recommendation: &str) -> bool {
     WORDS.iter().take(2).any(|(_, word)| recommendation.starts_with(word))
 }
 
-/// Whether the recommendation's verdict is that the data are insufficient: then its score is a limit, and neither shown, sorted by nor
+/// Whether the recommendation's verdict is that there is not enough data: its score is then an upper limit, and is not shown, sorted by or
 /// compared.
 pub fn too_little_known(recommendation: &str) -> bool {
     recommendation.starts_with(NOT_ENOUGH_DATA)
@@ -176,13 +176,13 @@ fn missing_text(missing: &[Missing]) -> String {
     let said = says.clone();
     // What a whole part lacks is not said again of a single check.
     for m in missing.iter().filter(|m| !whole(m) && !said.contains(&m.what)) {
-        let codes: Vec<&str> = m.codes.iter().map(|code| code.word()).collect();
+        let codes: Vec<&str> = m.codes.iter().map(|code| code.title()).collect();
         says.push(if codes.is_empty() { m.what.clone() } else { format!("{} ({})", m.what, codes.join(", ")) });
     }
     // Two parts may lack the same input.
     let mut seen = std::collections::BTreeSet::new();
     says.retain(|text| seen.insert(text.clone()));
-    if says.is_empty() { String::new() } else { format!(". Not checked, data missing: {}", says.join("; ")) }
+    if says.is_empty() { String::new() } else { format!(". Not checked (missing data): {}", says.join("; ")) }
 }
 
 #[cfg(test)]
@@ -250,11 +250,11 @@ mod tests {
     #[test]
     fn the_recommendation_follows_the_score_and_fatal_anomalies() {
         let says = |all: &[Anomaly], missing: &[Missing]| recommendation(&score(all, ALL), 1.0, [all, &[], &[]], missing, &[]);
-        assert_eq!(says(&[], &[]), "NO MAJOR RISK FOUND: no test found anything");
+        assert_eq!(says(&[], &[]), "NO MAJOR RISK FOUND: no check found anything");
         let fatal = [anomaly(AnomalyCode::HiddenMint, 1.0), anomaly(AnomalyCode::SellTax, 0.02).fatal(true)];
         assert!(says(&fatal, &[]).starts_with("AVOID: something; something"), "{}", says(&fatal, &[]));
         let missing = Missing { part: Part::Holders, what: "no holder data".into(), codes: vec![], supply: String::new() };
-        assert!(says(&[], &[missing]).ends_with(". Not checked, data missing: no holder data"));
+        assert!(says(&[], &[missing]).ends_with(". Not checked (missing data): no holder data"));
         for (from, word) in WORDS {
             let verdict = Verdict { score: *from, uncapped: *from, caps: vec![], fatal: false, unknown: false };
             assert!(recommendation(&verdict, 1.0, [&[], &[], &[]], &[], &[]).starts_with(word));

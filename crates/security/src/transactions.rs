@@ -1,5 +1,5 @@
 //! Transaction checks: one pass over the token's transfers and its pools' events, then twelve checks, each a function from the aggregates
-//! to an anomaly or `None`. A check that lacks an input notes it and does not fire.
+//! to a finding or `None`. A check that lacks an input notes it and does not fire.
 
 mod amounts;
 mod creator;
@@ -32,7 +32,7 @@ pub struct Transactions {
     /// Whether there are neither transfers nor pool events.
     pub blind: bool,
     pub anomalies: Vec<Anomaly>,
-    /// Inputs that the checks needed and did not have.
+    /// Missing inputs of the checks.
     pub log: CheckLog,
     pub last: Option<Time>,
     pub unfinished: Vec<String>,
@@ -68,13 +68,13 @@ pub fn examine(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Resu
     }
     if facts.dataset.is_approximate("transfers", "value") {
         for anomaly in anomalies.iter_mut().filter(|anomaly| !OF_EVENTS.contains(&anomaly.code)) {
-            anomaly.sentence.push_str("; the amounts are approximate, as `dataset.toml` says or their digits show");
+            anomaly.sentence.push_str("; amounts are approximate, as declared in `dataset.toml` or shown by their digits");
         }
     }
     let CheckInput { log, pools, digest, .. } = input;
     let mut unfinished = digest.sums.unfinished;
     if digest.wash_unfinished {
-        unfinished.push("windows with too many pairs of traders were not checked for wash trading".to_owned());
+        unfinished.push("time windows with too many pairs of traders were not checked for wash trading".to_owned());
     }
     Ok(Transactions { blind: false, anomalies, log, last: digest.sums.last, unfinished, pools })
 }
@@ -138,8 +138,8 @@ impl CheckInput<'_> {
     }
 }
 
-/// Formats a fraction as `93.1 %`.
-pub(super) fn percent(share: f64) -> String {
+/// Formats a fraction as `93.1%`.
+pub fn percent(share: f64) -> String {
     // An empty sum is -0.0; adding 0.0 removes the sign.
-    format!("{:.1} %", share * 100.0 + 0.0)
+    format!("{:.1}%", share * 100.0 + 0.0)
 }

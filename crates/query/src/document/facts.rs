@@ -5,7 +5,7 @@ mod levels;
 mod performance;
 mod summary;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::document::{Block, DocumentTable, Level, Section, StyledText, Tone, chart::Chart, words};
 use analysis::patterns::PatternRecord;
@@ -166,7 +166,7 @@ fn security(part: &Value) -> PartSection {
     let before = section.blocks.len();
     for group in Group::ALL {
         let quiet = |check: &&Value| is(check, CheckState::Passed) && check["remarkable"] != true;
-        let open = checks.iter().filter(|check| check["group"] == json!(group) && !quiet(check));
+        let open = checks.iter().filter(|check| word(&check["group"]) == group.word() && !quiet(check));
         let rows: Vec<_> = open.flat_map(check_rows).collect();
         if !rows.is_empty() {
             section.blocks.push(Block::Table(DocumentTable { caption: group.title(), header: &[], rows }));
@@ -178,21 +178,21 @@ fn security(part: &Value) -> PartSection {
     Ok(section)
 }
 
-/// A check's name in words; below it, its code with the evidence or the missing data.
+/// A check's title; below it, its code with the evidence or the missing data.
 fn check_rows(check: &Value) -> [Vec<StyledText>; 2] {
     let state = CheckState::ALL.into_iter().find(|state| state.word() == word(&check["state"])).unwrap_or(CheckState::NotChecked);
     let (mark, tone) = if state == CheckState::Found { (Tone::Warning, Tone::Plain) } else { (Tone::Quiet, Tone::Quiet) };
-    let code = word(&check["code"]);
-    let known = AnomalyCode::parse(code);
-    let risk = known.map_or(code, AnomalyCode::meaning);
+    let known = AnomalyCode::parse(word(&check["code"]));
+    let title = known.map_or("Unknown check", AnomalyCode::title);
     let title = match state {
-        CheckState::Found => sentence_case(risk),
-        CheckState::Unheld => format!("Renounced: {risk}"),
-        CheckState::NotChecked => format!("Not checked: {risk}"),
-        CheckState::Passed => sentence_case(known.map_or(code, AnomalyCode::passed)),
+        CheckState::Found => title.to_owned(),
+        CheckState::Unheld => format!("{title} (renounced)"),
+        CheckState::NotChecked => format!("{title} (not checked)"),
+        CheckState::Passed => format!("{title} (passed)"),
     };
-    let detail = check["evidence"].as_str().or_else(|| check["missing"].as_str());
-    let detail = detail.map_or_else(|| code.to_owned(), |detail| format!("{code} · {detail}"));
+    let meaning = known.map_or(MISSING, AnomalyCode::meaning);
+    let detail = check["evidence"].as_str().or_else(|| check["missing"].as_str()).unwrap_or(meaning);
+    let detail = format!("{} · {detail}", word(&check["code"]));
     [
         vec![StyledText::new(check_mark(state, check["remarkable"] == true), mark), StyledText::new(title, tone)],
         vec![StyledText::default(), StyledText::quiet(detail)],

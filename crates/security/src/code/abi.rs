@@ -270,7 +270,7 @@ pub(super) fn change(was: U256, now: U256, decimals: Option<u8>) -> [String; 3] 
 
 fn amount_to(value: U256, decimals: Option<u8>, digits_shown: usize) -> String {
     let Some(decimals) = decimals.map(usize::from).filter(|_| value != U256::MAX) else {
-        return format!("{} raw units", figure(value, digits_shown));
+        return format!("{} base units", figure(value, digits_shown));
     };
     let (whole, rest) = value.div_rem(U256::from(10).pow(U256::from(decimals)));
     if whole >= U256::from(WHOLE_MAX) {

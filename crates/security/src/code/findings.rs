@@ -1,4 +1,4 @@
-//! Anomalies from trials and effects, each with its strength, sentence and evidence.
+//! Findings from simulated trades and effects of calls, each with its strength, sentence and evidence.
 
 use revm::primitives::Address;
 
@@ -107,23 +107,23 @@ fn blocked(traded: &Traded<'_>) -> Option<Anomaly> {
         // A switch that opens both directions is a launch; one that lets buyers in but not out is not.
         let one_way = !matches!(opening, Opening::Open | Opening::Wait) && sale_fails(first) && traded.is_conclusive();
         return one_way.then(|| {
-            let text = format!("a holder who bought {amount} cannot sell them until the owner calls something; buying needs no such call");
-            let shown = seen(&format!("sell of {amount}"), "router", "fails", "goes through after the owner's call");
+            let text = format!("buyers of {amount} cannot sell until the owner makes a call, while buying needs none");
+            let shown = seen(&format!("sell of {amount}"), "router", "fails", "succeeds after the owner's call");
             Anomaly::new(AnomalyCode::SellBlocked, SOME_SALES, text).fatal(false).evidence(shown)
         });
     }
     let (strength, how) = match traded.deployed_by {
-        DeployedBy::Code => (ZERO_STORAGE, "with its storage at zero"),
-        DeployedBy::Constructor => (1.0, "as its constructor leaves it"),
-        DeployedBy::Snapshot if funding.supply_named && traded.whole => (1.0, "in the storage of the dataset"),
-        DeployedBy::Snapshot => (ZERO_STORAGE, "in the storage of the dataset, which is incomplete"),
-        DeployedBy::Chain => (1.0, "in the state of the chain"),
+        DeployedBy::Code => (ZERO_STORAGE, "with empty storage"),
+        DeployedBy::Constructor => (1.0, "after its constructor"),
+        DeployedBy::Snapshot if funding.supply_named && traded.whole => (1.0, "with the dataset's storage"),
+        DeployedBy::Snapshot => (ZERO_STORAGE, "with the dataset's storage, which is incomplete"),
+        DeployedBy::Chain => (1.0, "with the on-chain state"),
     };
-    let until = if *opening == Opening::Owner { "until the owner calls something" } else { "whatever the owner calls and after waiting" };
+    let until = if *opening == Opening::Owner { " until the owner makes a call" } else { ", even after owner calls and a wait" };
     let whose = if first.buy.ok { "who bought" } else { "of" };
     Some(
-        Anomaly::new(AnomalyCode::SellBlocked, strength, format!("a holder {whose} {amount} cannot sell them, {until} ({how})"))
-            .evidence(seen(&format!("buy of {amount}"), "pair", "", if first.buy.ok { "goes through" } else { "fails" }))
+        Anomaly::new(AnomalyCode::SellBlocked, strength, format!("a holder {whose} {amount} cannot sell{until} ({how})"))
+            .evidence(seen(&format!("buy of {amount}"), "pair", "", if first.buy.ok { "succeeds" } else { "fails" }))
             .evidence(seen(&format!("sell of {amount}"), "router", "", "fails")),
     )
 }
@@ -136,10 +136,10 @@ fn taxed(traded: &Traded<'_>) -> Option<Anomaly> {
     }
     let amount = abi::amount(traded.funding.amount, traded.funding.decimals);
     Some(
-        Anomaly::new(AnomalyCode::SellTax, tax / TAX_FATAL, format!("{:.1} % of a sale of {amount} does not arrive", tax * 100.0))
+        Anomaly::new(AnomalyCode::SellTax, tax / TAX_FATAL, format!("{:.1}% tax on a sell of {amount}", tax * 100.0))
             .fatal(tax > TAX_FATAL)
             .figure("tax", tax)
-            .evidence(seen(&format!("sell of {amount}"), "router", "sent 100 %", format!("received {:.1} %", sell.share * 100.0))),
+            .evidence(seen(&format!("sell of {amount}"), "router", "sent 100%", format!("received {:.1}%", sell.share * 100.0))),
     )
 }
 
@@ -161,9 +161,9 @@ pub(super) fn lied(traded: &Traded<'_>) -> Option<Anomaly> {
     let moves = traded.opening != Opening::Blocked && traded.funding.by_transfers || legs.iter().any(|(_, leg)| leg.ok);
     let find = |test: fn(&Leg) -> bool| legs.iter().find(|(_, leg)| moves && test(leg)).map(|(name, _)| *name);
     let (strength, name, text) = if let Some(name) = find(|leg| leg.false_transfer) {
-        (1.0, name, "logs a Transfer and moves nothing")
+        (1.0, name, "emits a Transfer event but moves nothing")
     } else if let Some(name) = find(|leg| leg.silent) {
-        (0.25, name, "moves balances without a Transfer in the log")
+        (0.25, name, "moves tokens without a Transfer event")
     } else {
         return None;
     };
@@ -180,8 +180,8 @@ pub(super) fn outside(traded: &Traded<'_>, found: &[Anomaly], holder: PowerHolde
     // With the code alone, the slot that names it is empty.
     let asked = traded.trial.called.iter().find(|address| **address != traded.pair && !address.is_zero());
     let asked = asked.map_or_else(String::new, |address| format!(" {address:#x}"));
-    let shown = seen("transfer", "holder", "fails", format!("goes through when{asked} answers otherwise"));
-    let text = format!("another contract{asked} that its deployer chose decides whether transfers go through");
+    let shown = seen("transfer", "holder", "fails", format!("succeeds if the contract{asked} responds differently"));
+    let text = format!("another contract{asked}, chosen by the deployer, decides whether transfers succeed");
     Some(Anomaly::new(AnomalyCode::ExternalGate, 1.0, text).evidence(shown).held_by(holder))
 }
 
@@ -194,8 +194,8 @@ pub(super) fn withheld(traded: &Traded<'_>, found: &[Anomaly], holder: PowerHold
     if traded.opening != Opening::Owner || traded.first.sell.ok || is_no_news || says_more {
         return None;
     }
-    let shown = seen("sell", "holder", "fails", "goes through after the owner's call");
-    let text = "nobody sells until the owner calls something";
+    let shown = seen("sell", "holder", "fails", "succeeds after the owner's call");
+    let text = "selling is disabled until the owner makes a call";
     let strength = if traded.deployed_by.is_real() { 1.0 } else { WITHHELD };
     Some(Anomaly::new(AnomalyCode::Pausable, strength, text).evidence(shown).held_by(holder))
 }
@@ -238,9 +238,11 @@ pub(super) fn powers<'a>(effects: &'a [FunctionEffect], theft: [bool; 2], holder
         };
         found.push(anomaly.held_by(own));
     }
-    for (thief, code, who) in [(0, AnomalyCode::OwnerDrain, "owner"), (1, AnomalyCode::PublicDrain, "stranger")] {
+    for (thief, code, who, says) in
+        [(0, AnomalyCode::OwnerDrain, "owner", "the owner"), (1, AnomalyCode::PublicDrain, "stranger", "any caller")]
+    {
         if theft[thief] && !found.iter().any(|anomaly| anomaly.code == code) {
-            let text = format!("transferFrom by the {who} moves a holder's balance that nobody approved");
+            let text = format!("{says} can move a holder's tokens with transferFrom, without approval");
             let shown =
                 Evidence { selector: Some(abi::hex(abi::TRANSFER_FROM)), ..seen("transferFrom without approval", who, "refused", "moved") };
             let strength = if code_only.unheld && code.is_power() { UNHELD } else { 1.0 };
@@ -250,7 +252,7 @@ pub(super) fn powers<'a>(effects: &'a [FunctionEffect], theft: [bool; 2], holder
     found
 }
 
-/// Powers that nobody holds, or whose holder is unknown; `why` is the reason.
+/// Privileges that are renounced, or whose holder is unknown; `why` is the reason.
 pub(super) fn held(effects: &[FunctionEffect], holder: PowerHolder, why: &str) -> Vec<Anomaly> {
     let unheld = holder != PowerHolder::Nobody && !why.is_empty();
     let mut found = powers(effects, [false; 2], holder, CodeOnly { settings: false, unheld });
@@ -372,41 +374,39 @@ fn sentence(code: AnomalyCode, effect: &FunctionEffect) -> String {
     let before = &effect.before;
     match code {
         AnomalyCode::PublicDrain | AnomalyCode::OwnerDrain if effect.power == Power::Theft => {
-            format!("after {call}, a holder's balance moves without approval")
+            format!("after {call}, a holder's tokens can be moved without approval")
         }
         AnomalyCode::OwnerDrain if effect.power == Power::ArbitraryCall => {
-            format!("{call} has the contract call anyone with anything, so that what it holds can be taken")
+            format!("{call} makes the contract call any address with any data, so its assets can be taken")
         }
-        AnomalyCode::OwnerRescue => format!("{call} takes tokens that were sent to the contract itself: {change}"),
-        AnomalyCode::PublicDrain | AnomalyCode::OwnerDrain => format!("{call} takes what is not theirs: {change}"),
-        AnomalyCode::HiddenMint => format!("{call} makes tokens with no Transfer from zero: {change}"),
+        AnomalyCode::OwnerRescue => format!("{call} withdraws tokens sent to the contract itself: {change}"),
+        AnomalyCode::PublicDrain | AnomalyCode::OwnerDrain => format!("{call} takes tokens that are not the caller's: {change}"),
+        AnomalyCode::HiddenMint => format!("{call} mints without a Transfer from the zero address: {change}"),
         AnomalyCode::TaxRaisable => format!("{call} raises the tax: {change}"),
-        AnomalyCode::Blacklist if effect.power == Power::StopSells => format!("{call} stops all sales, and does not look as if it did"),
-        AnomalyCode::Blacklist if effect.size < 1.0 => format!("{call} stops one holder's transfers while others send and a router sells"),
-        AnomalyCode::Blacklist => format!("{call} stops one holder's sale while others sell"),
-        AnomalyCode::PersonalTax => format!("{call} raises the tax of one holder, and not of others: {change}"),
+        AnomalyCode::Blacklist if effect.power == Power::StopSells => format!("{call} blocks all sells, although it does not look like a switch"),
+        AnomalyCode::Blacklist if effect.size < 1.0 => format!("{call} blocks one holder's transfers, while others can send and a router can sell"),
+        AnomalyCode::Blacklist => format!("{call} blocks one holder's sells, while others can sell"),
+        AnomalyCode::PersonalTax => format!("{call} raises the tax of one holder only: {change}"),
         AnomalyCode::Whitelist => format!("{call} exempts one holder from the tax: {change}"),
-        AnomalyCode::LimitChangeable => format!("{call} lowers the largest sale: {change}"),
+        AnomalyCode::LimitChangeable => format!("{call} lowers the maximum sell: {change}"),
         AnomalyCode::ExternalGate if effect.of_other => {
-            format!("{call} at {:#x}, which every trade asks, decides it: {change}", effect.call.to)
+            format!("{call} at {:#x}, which every trade calls, changes the outcome: {change}", effect.call.to)
         }
-        AnomalyCode::ExternalGate => format!("{call} lets another contract decide whether transfers go through"),
-        AnomalyCode::EventLie => format!("{call} logs a Transfer that moves nothing: {before} before and after"),
+        AnomalyCode::ExternalGate => format!("{call} makes transfers depend on another contract"),
+        AnomalyCode::EventLie => format!("{call} emits a Transfer event that moves nothing ({before} before and after)"),
         AnomalyCode::SelfDestruct => {
-            format!(
-                "{call} sends away all the coins that the contract has; the contract itself stays, as SELFDESTRUCT deletes none since 2024"
-            )
+            format!("{call} sends away all of the contract's coins (since 2024, SELFDESTRUCT no longer deletes a contract)")
         }
-        AnomalyCode::DelegatecallAny => format!("{call} runs code of the caller's choice in the contract's place"),
+        AnomalyCode::DelegatecallAny => format!("{call} executes caller-supplied code with delegatecall"),
         AnomalyCode::PublicMint | AnomalyCode::OwnerMint => format!("{call} mints: {change}"),
-        AnomalyCode::BuyBlockable => format!("{call} stops all purchases"),
-        _ => format!("{call} stops all sales"),
+        AnomalyCode::BuyBlockable => format!("{call} blocks all buys"),
+        _ => format!("{call} blocks all sells"),
     }
 }
 
 /// Before → after; a common owner and unit appear once.
 fn change(before: &str, after: &str) -> String {
-    for unit in [" tokens", " raw units"] {
+    for unit in [" tokens", " base units"] {
         let figure = |text: &str| {
             text.strip_suffix(unit).and_then(|text| text.rsplit_once(' ')).map(|(who, figure)| (who.to_owned(), figure.to_owned()))
         };
@@ -431,21 +431,21 @@ fn proof(effect: &FunctionEffect) -> Evidence {
     }
 }
 
-/// Powers that survive renouncing ownership.
+/// Privileges that survive renouncing ownership.
 pub(super) fn returns(renounce: &FunctionEffect, left: &[FunctionEffect]) -> Option<Anomaly> {
     let (effect, code, strength) = strongest(left)?;
-    let text =
-        format!("after {} the old owner can still use {}: {}", abi::named_beside(renounce.call.selector, ""), code.word(), called(effect));
+    let after = abi::named_beside(renounce.call.selector, "");
+    let text = format!("after {after}, the former owner keeps a privilege ({}): {}", code.title(), called(effect));
     Some(Anomaly::new(AnomalyCode::OwnershipReturns, strength, text).evidence(proof(renounce)).evidence(proof(effect)))
 }
 
-/// Powers that remain although the dataset's storage names no owner.
+/// Privileges that remain although the dataset's storage has no owner.
 pub(super) fn kept(left: &[FunctionEffect]) -> Option<Anomaly> {
     let (effect, code, strength) = strongest(left)?;
     // Who says that nobody owns it and can still stop sales has lied about it.
     let strength = if matches!(code, AnomalyCode::Pausable | AnomalyCode::ExternalGate) { 1.0 } else { strength };
-    let who = if effect.call.caller == Caller::Owner { "the old owner" } else { "an address it obeys" };
-    let text = format!("its owner is the zero address, and {who} can still use {}: {}", code.word(), beside(effect));
+    let who = if effect.call.caller == Caller::Owner { "the former owner" } else { "an authorized address" };
+    let text = format!("the owner is the zero address, but {who} keeps a privilege ({}): {}", code.title(), beside(effect));
     Some(Anomaly::new(AnomalyCode::OwnershipReturns, strength, text).evidence(proof(effect)))
 }
 
@@ -465,9 +465,9 @@ mod tests {
     fn a_change_names_its_owner_and_unit_once() {
         let cases = [
             ("other holder 2,000 tokens", "other holder 0 tokens", "other holder 2,000 → 0 tokens"),
-            ("supply 1e24 raw units", "supply 2e24 raw units", "supply 1e24 → 2e24 raw units"),
+            ("supply 1e24 base units", "supply 2e24 base units", "supply 1e24 → 2e24 base units"),
             ("holder 2 tokens", "pair 2 tokens", "holder 2 tokens → pair 2 tokens"),
-            ("buy receives 100.0 %", "buy receives 33.3 %", "buy receives 100.0 % → buy receives 33.3 %"),
+            ("buy receives 100.0%", "buy receives 33.3%", "buy receives 100.0% → buy receives 33.3%"),
         ];
         for (before, after, text) in cases {
             assert_eq!(change(before, after), text);

@@ -1,5 +1,4 @@
-//! Holders of the liquidity: burned, locked, creator, others. And the risk of a liquidity pull, by a regression on published, labelled pool
-//! features.
+//! Holders of the LP tokens: burned, locked, creator, others; and the risk of a rug pull, by a regression on published, labeled pool features.
 
 use super::super::{
     Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, EvidenceRow,
@@ -52,26 +51,26 @@ pub(super) fn tests(facts: &Facts<'_>, transactions: &Transactions, log: &mut Ch
     let creator = held.creator / held.total;
     let mut found = Vec::new();
     let sentence = format!(
-        "{} of the liquidity of pool {} is in wallets, neither burned nor locked for 30 days (holders)",
+        "{} of pool {}'s LP tokens are in wallets, neither burned nor locked for at least 30 days (holders)",
         percent(free),
         pool.short()
     );
     log.saw(AnomalyCode::LpUnlocked, &*sentence);
-    log.prove_by(AnomalyCode::LpUnlocked, "who holds the liquidity", held.largest.clone());
+    log.prove_by(AnomalyCode::LpUnlocked, "holders of the LP tokens", held.largest.clone());
     if free >= UNLOCKED_MIN {
         let mut anomaly =
             Anomaly::new(AnomalyCode::LpUnlocked, free, sentence).figure("share", free).figure("locked", held.locked / held.total);
         if let Some(risk) = risk {
             anomaly = anomaly.figure("pullRisk", risk);
         }
-        found.push(anomaly.rows("wallets with liquidity", held.rows));
+        found.push(anomaly.rows("wallets with unlocked LP tokens", held.rows));
     }
-    let sentence = format!("the creator holds {} of the liquidity of pool {} (holders)", percent(creator), pool.short());
+    let sentence = format!("the creator holds {} of pool {}'s LP tokens (holders)", percent(creator), pool.short());
     if facts.creator.is_none() {
         log.note(NeededInput::Creator, &[AnomalyCode::LpCreator]);
     } else if creator < CREATOR_MIN {
         log.saw(AnomalyCode::LpCreator, sentence);
-        log.prove_by(AnomalyCode::LpCreator, "who holds the liquidity", held.largest.clone());
+        log.prove_by(AnomalyCode::LpCreator, "holders of the LP tokens", held.largest.clone());
     } else {
         let row = EvidenceRow {
             table: "holders",
@@ -81,7 +80,7 @@ pub(super) fn tests(facts: &Facts<'_>, transactions: &Transactions, log: &mut Ch
             ..Default::default()
         };
         let anomaly = Anomaly::new(AnomalyCode::LpCreator, creator, sentence).figure("share", creator);
-        found.push(anomaly.rows("liquidity of the creator", vec![row]));
+        found.push(anomaly.rows("LP tokens of the creator", vec![row]));
     }
     found
 }
@@ -120,7 +119,7 @@ fn held(facts: &Facts<'_>, pool: &Address, as_of: Option<Time>) -> Held {
             let note = match facts.role(address) {
                 AddressRole::Burned => Some("burned"),
                 _ if kept >= balance => Some("locked"),
-                _ if kept > 0.0 => Some("locked in part"),
+                _ if kept > 0.0 => Some("partly locked"),
                 _ => None,
             };
             let note = note.map(str::to_owned);
@@ -139,10 +138,10 @@ fn held(facts: &Facts<'_>, pool: &Address, as_of: Option<Time>) -> Held {
     held
 }
 
-/// Features of a pool for the risk of a liquidity pull.
+/// Features of a pool for the risk of a rug pull.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LpFeatures {
-    /// The creator's share of the liquidity tokens, 0 to 1.
+    /// The creator's share of the LP tokens, 0 to 1.
     pub creator_share: f64,
     pub buys_per_week: f64,
     pub sells_per_week: f64,
@@ -165,7 +164,7 @@ fn features(held: &Held, story: &PoolStory) -> Option<LpFeatures> {
 }
 
 impl LpFeatures {
-    /// The intercept's 1 and the features as the regression takes them.
+    /// The intercept's 1 and the features in the regression's form.
     pub fn terms(&self) -> [f64; 6] {
         [
             1.0,
@@ -182,7 +181,7 @@ impl LpFeatures {
 /// `security` of the accuracy bench refits and evaluates it.
 const LP_WEIGHTS: [f64; 6] = [1.157, 3.565, -1.325, 1.41, -1.347, 0.445];
 
-/// Probability of a liquidity pull, 0 to 1, by the base rate of the training set, where nine tenths were pulled.
+/// Probability of a rug pull, 0 to 1, at the base rate of the training set, where nine in ten pools were pulled.
 pub fn lp_risk(features: &LpFeatures) -> f64 {
     sigmoid(features.terms().iter().zip(LP_WEIGHTS).map(|(term, weight)| term * weight).sum())
 }

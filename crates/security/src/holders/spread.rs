@@ -1,4 +1,4 @@
-//! Distribution of the supply over holders and its measures. Addresses that hold for others are excluded.
+//! Distribution of the supply over holders, and its metrics. Custodial addresses are excluded.
 
 use std::collections::BTreeMap;
 
@@ -97,13 +97,13 @@ impl Spread {
             left_out: left.into_iter().map(|(role, (count, sum))| (role, (count, sum / total))).collect(),
             whole: match (known, given) {
                 (Some(_), _) => "the supply",
-                (None, Some(_)) => "the balances listed, as these exceed the total supply that is given",
-                (None, None) => "the balances listed, as the total supply is not known",
+                (None, Some(_)) => "the listed balances, which exceed the given total supply",
+                (None, None) => "the listed balances, with the total supply unknown",
             },
             free_whole: match (known, given) {
                 (Some(_), _) => "the supply outside pools and exchanges",
-                (None, Some(_)) => "the balances listed outside pools and exchanges, which exceed the total supply that is given",
-                (None, None) => "the balances listed outside pools and exchanges, as the total supply is not known",
+                (None, Some(_)) => "the listed balances outside pools and exchanges, which exceed the given total supply",
+                (None, None) => "the listed balances outside pools and exchanges, with the total supply unknown",
             },
             partial: match given {
                 _ if lacks_holders => Some(Partial::Holders),

@@ -62,7 +62,7 @@ fn dumped(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let sentence = format!("the creator sold {} of the supply within 7 days of launch (transfers)", percent(share));
     let strength = (share >= DUMPED_MIN).then(|| share / DUMPED_FULL);
     let rows = input.rows(&input.digest.sums.creator_sales);
-    let found = input.log.measured(code, strength, sentence, "sales of the creator", rows)?;
+    let found = input.log.measured(code, strength, sentence, "sells of the creator", rows)?;
     Some(found.figure("share", share))
 }
 
@@ -73,7 +73,7 @@ fn serial(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let contracts = facts.dataset.contracts_by(&creator);
     let s = if contracts.len() == 1 { "" } else { "s" };
     let known = format!(
-        "its creator {} deployed {} contract{s} that the dataset knows, no scam among them (contracts)",
+        "its creator {} deployed {} contract{s} in the dataset, none a known scam (contracts)",
         creator.short(),
         contracts.len()
     );
@@ -87,7 +87,7 @@ fn serial(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     input.log.prove_by(code, "contracts of the creator", rows);
     if let Some((scam, time)) = scams.first() {
         let sentence = format!(
-            "its creator {} also deployed {} ({} known scam{})",
+            "its creator {} also deployed the scam {} ({} known scam{})",
             creator.short(),
             scam.short(),
             scams.len(),
@@ -115,11 +115,11 @@ fn sniped(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let share = input.digest.sums.sniped / supply;
     let sentence = format!("{} of the supply was bought within {SNIPE_BLOCKS} blocks of the first liquidity (transfers)", percent(share));
     input.log.saw(code, &*sentence);
-    input.prove(code, "purchases at launch", |sums| &sums.snipes);
+    input.prove(code, "buys at launch", |sums| &sums.snipes);
     (share >= SNIPED_MIN).then(|| {
-        let launch = input.digest.sums.launch.and_then(|launch| launch.block).map(|block| format!("liquidity in block {block}"));
+        let launch = input.digest.sums.launch.and_then(|launch| launch.block).map(|block| format!("first liquidity in block {block}"));
         let evidence = Evidence {
-            what: "purchases at launch".to_owned(),
+            what: "buys at launch".to_owned(),
             before: launch,
             after: Some(percent(share)),
             rows: input.rows(&input.digest.sums.snipes),

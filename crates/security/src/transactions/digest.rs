@@ -76,7 +76,7 @@ impl TransferDigest {
                 let mut ring = WashRing { members: members.len(), rows: Vec::new(), found };
                 if members.len() > MEMBERS_MAX {
                     sums.unfinished.push(format!(
-                        "the transfers among {} wallets of a ring are too many to ask for, and are not shown",
+                        "the circular transfers among {} wallets are too many to query and are not shown",
                         members.len()
                     ));
                 } else if let TransferAnswer::Among(rows) = &*answer(TransferPart::Among(members.into()))? {

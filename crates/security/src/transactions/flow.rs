@@ -1,4 +1,4 @@
-//! Checks of liquidity and trades: liquidity pulls, one-way trading, failing sales, sales by insiders only.
+//! Checks of liquidity and trades: liquidity removals, one-way trading, failing sells, sells by insiders only.
 
 use super::{CheckInput, percent};
 use crate::{Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, Evidence, EvidenceRow, check_log::NeededInput, pool_story};
@@ -15,7 +15,7 @@ const TRIED_MIN: u64 = 10;
 const FAILING_MIN: f64 = 0.10;
 const FAILING_FULL: f64 = 0.5;
 const BUYERS_FULL: f64 = 20.0;
-/// Quantile of the normal distribution for a two-sided 95 % interval.
+/// Quantile of the normal distribution for a two-sided 95% interval.
 const Z: f64 = 1.959_963_984_540_054;
 
 pub(super) fn tests(input: &mut CheckInput<'_>) -> Vec<Anomaly> {
@@ -42,24 +42,24 @@ fn pulled(input: &mut CheckInput<'_>) -> Option<Anomaly> {
         let pool = input.facts.pools[i];
         let row = pool_row(pool, pull.at, Some(share));
         let sentence =
-            format!("{} of the liquidity of pool {} was taken out within a day of {}", percent(share), pool.short(), pull.at.time);
+            format!("{} of pool {}'s liquidity was removed within a day of {}", percent(share), pool.short(), pull.at.time);
         return Some(Anomaly::new(code, share, sentence).figure("share", share).rows("liquidity burned within a day", vec![row]));
     }
     if events {
         let most = worst.map_or(0.0, |(share, ..)| share);
         let rows = pool_rows(input);
         input.log.prove_by(code, "liquidity of its pools", rows);
-        input.log.saw(code, format!("at most {} of a pool's liquidity left it for good within a day (pool_events)", percent(most)));
+        input.log.saw(code, format!("at most {} of a pool's liquidity was permanently removed within a day (pool_events)", percent(most)));
         return None;
     }
     let emptied = input.digest.sums.worst_emptied.as_ref();
     let share = emptied.map_or(0.0, |emptied| emptied.share * (1.0 - (emptied.put_back / emptied.value).min(1.0)));
-    input.log.saw(code, "no transfer emptied a pool for good (transfers)");
+    input.log.saw(code, "no transfer permanently drained a pool (transfers)");
     let emptied = emptied?;
     (share >= PULLED_MIN).then(|| {
         let row = input.row(&emptied.row);
         let pool = row.address.map_or_else(String::new, |pool| pool.short());
-        let sentence = format!("one transfer took {} of the tokens out of pool {pool}", percent(share));
+        let sentence = format!("one transfer took {} of the tokens in pool {pool}", percent(share));
         Anomaly::new(code, share, sentence).figure("share", share).rows("transfer out of the pool", vec![row])
     })
 }
@@ -70,7 +70,7 @@ fn pool_rows(input: &CheckInput<'_>) -> Vec<EvidenceRow> {
     let mut rows = Vec::new();
     for (pool, story) in input.facts.pools.iter().zip(&input.pools).take(input.facts.informative) {
         rows.extend(story.first_liquidity.map(|at| row(*pool, at, None, "first liquidity")));
-        rows.extend(story.worst_pull.map(|pull| row(*pool, pull.at, Some(pull.share), "most taken out within a day")));
+        rows.extend(story.worst_pull.map(|pull| row(*pool, pull.at, Some(pull.share), "largest removal within a day")));
     }
     rows.truncate(EVIDENCE_ROWS_MAX);
     rows
@@ -98,7 +98,7 @@ fn one_way(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     }
     let (buys, sells, measure, source) = if let Some((i, pool)) = told {
         let Some(measure) = pool.two_way() else {
-            input.log.unsure(code, "pool_events: the pool's events name nothing that was paid in; add `reserve0` and `reserve1`");
+            input.log.unsure(code, "pool_events: the pool's events do not show what was paid in; add `reserve0` and `reserve1`");
             return None;
         };
         let of = format!("reserves of pool {}", input.facts.pools[i].short());
@@ -107,7 +107,7 @@ fn one_way(input: &mut CheckInput<'_>) -> Option<Anomaly> {
             // By count alone, as a pool's own count: a few small sales make no market. That owner or creator sold shows nothing for others.
             let others = input.digest.sums.tried - input.digest.sums.failed;
             let by_transfers = others as f64 / (all_buys + all_sells) as f64 / 2.0;
-            let source = format!("{of} alone; with all pools {all_buys} and {all_sells}, by the transfers");
+            let source = format!("{of}; transfers with all pools: {all_buys} and {all_sells}");
             (pool.buys, pool.sells, measure.max(by_transfers), source)
         } else {
             (pool.buys, pool.sells, measure, of)
@@ -116,23 +116,23 @@ fn one_way(input: &mut CheckInput<'_>) -> Option<Anomaly> {
         let (buys, sells) = (input.digest.sums.buys, input.digest.sums.sells);
         (buys, sells, sells as f64 / (buys + sells) as f64, "transfers with pools".to_owned())
     };
-    let sentence = format!("{buys} purchases and {sells} sales ({source})");
+    let sentence = format!("{buys} buys and {sells} sells ({source})");
     if buys < pool_story::ONE_WAY_BUYS_MIN {
-        input.log.unsure(code, format!("transfers: {sentence} are too few to tell: it takes {} purchases", pool_story::ONE_WAY_BUYS_MIN));
+        input.log.unsure(code, format!("transfers: {sentence} are too few; at least {} buys needed", pool_story::ONE_WAY_BUYS_MIN));
     } else {
         input.log.saw(code, &*sentence);
         let rows = input.rows(&input.digest.sums.sales);
-        input.log.prove_by(code, "sales", rows);
+        input.log.prove_by(code, "sells", rows);
     }
     pool_story::one_way(buys, measure).map(|strength| {
         let mut anomaly = Anomaly::new(code, strength, sentence).figure("buys", buys as f64).figure("sells", sells as f64);
         if let Some((_, pool)) = told {
             anomaly = anomaly.figure("paidOutOfPaidIn", if pool.paid_in > 0.0 { pool.paid_out / pool.paid_in } else { 0.0 });
         }
-        let after = Some(format!("{sells} sales"));
+        let after = Some(format!("{sells} sells"));
         // Sales derived from reserves are not transfer rows; the transfer rows are additional evidence.
         let rows = input.rows(&input.digest.sums.sales);
-        anomaly.evidence(Evidence { what: source, before: Some(format!("{buys} purchases")), after, rows, ..Evidence::default() })
+        anomaly.evidence(Evidence { what: source, before: Some(format!("{buys} buys")), after, rows, ..Evidence::default() })
     })
 }
 
@@ -146,17 +146,17 @@ fn failures(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let (failed, tried) = (input.digest.sums.failed, input.digest.sums.tried);
     let least = wilson_lower(failed as f64, tried as f64);
     if tried < TRIED_MIN {
-        input.log.unsure(code, format!("transfers: {tried} tried sales are too few to tell: it takes {TRIED_MIN}"));
+        input.log.unsure(code, format!("transfers: {tried} attempted sells; at least {TRIED_MIN} needed"));
     } else {
-        input.log.saw(code, format!("{failed} of {tried} sales failed (transfers with pools)"));
-        input.prove(code, "sales that failed", |sums| &sums.failures);
-        input.prove(code, "sales that went through", |sums| &sums.sales);
+        input.log.saw(code, format!("{failed} of {tried} sells failed (transfers with pools)"));
+        input.prove(code, "failed sells", |sums| &sums.failures);
+        input.prove(code, "successful sells", |sums| &sums.sales);
     }
     (tried >= TRIED_MIN && least >= FAILING_MIN).then(|| {
-        let sentence = format!("{failed} of {tried} sales failed, at least {} with 95 % confidence (transfers)", percent(least));
+        let sentence = format!("{failed} of {tried} sells failed, at least {} with 95% confidence (transfers)", percent(least));
         let evidence = Evidence {
-            what: "sales by others than owner and creator".to_owned(),
-            before: Some(format!("{tried} tried")),
+            what: "sells by wallets other than the owner and creator".to_owned(),
+            before: Some(format!("{tried} attempted")),
             after: Some(format!("{failed} failed")),
             rows: input.rows(&input.digest.sums.failures),
             ..Evidence::default()
@@ -197,25 +197,25 @@ fn privileged(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let row =
         |(address, sold): (Address, f64)| EvidenceRow { amount: unit.map(|unit| sold / unit), ..EvidenceRow::of("transfers", address) };
     if let Some(outsider) = input.digest.sums.sellers.outsider {
-        input.log.prove_by(code, "sold by one who is not of the owner's circle", vec![row(outsider)]);
-        input.log.saw(code, format!("others than the owner's circle sell too, such as {} (transfers)", outsider.0.short()));
+        input.log.prove_by(code, "sells by a wallet not linked to the owner", vec![row(outsider)]);
+        input.log.saw(code, format!("wallets not linked to the owner also sell, such as {} (transfers)", outsider.0.short()));
         return None;
     }
     let Sellers { buyers, count: n, ref first, .. } = input.digest.sums.sellers;
     if buyers < BUYS_MIN || n == 0 {
         input.log.unsure(
             code,
-            format!("transfers: {buyers} buyers and {n} sellers are too few to tell: it takes {BUYS_MIN} buyers and a seller"),
+            format!("transfers: {buyers} buyers and {n} sellers are too few; at least {BUYS_MIN} buyers and one seller needed"),
         );
     }
     (buyers >= BUYS_MIN && n > 0).then(|| {
         let who = if n == 1 { "the only seller is".to_owned() } else { format!("all {n} sellers are") };
-        let sentence = format!("{buyers} wallets bought, and {who} the owner, the creator or paid for by them (transfers)");
+        let sentence = format!("{buyers} wallets bought, but {who} the owner, the creator or funded by them (transfers)");
         let rows = first.iter().copied().map(row).collect();
         Anomaly::new(code, buyers as f64 / BUYERS_FULL, sentence)
             .figure("buyers", buyers as f64)
             .figure("sellers", n as f64)
-            .rows("who sold", rows)
+            .rows("sellers", rows)
     })
 }
 
@@ -271,8 +271,8 @@ mod tests {
                 log.seen(AnomalyCode::OneWayFlow)
             );
             let said = log.seen(AnomalyCode::OneWayFlow).unwrap_or_default();
-            assert!(said.contains("40 purchases and 0 sales (reserves of pool 0x8080…8080"), "{said}");
-            assert_eq!(said.contains("alone; with all pools 40 and"), others, "{said}");
+            assert!(said.contains("40 buys and 0 sells (reserves of pool 0x8080…8080"), "{said}");
+            assert_eq!(said.contains("; transfers with all pools: 40 and"), others, "{said}");
         }
     }
 
@@ -288,7 +288,7 @@ mod tests {
         }
         data.transfer(someone(1), someone(2), 5.0);
         let said = gap(&data, AnomalyCode::PrivilegedSellers);
-        assert!(said.starts_with("transfers: no transfer with its own pools"), "{said}");
+        assert!(said.starts_with("transfers: no transfers with pools where it is the base token"), "{said}");
         data.pools.clear();
         let said = gap(&data, AnomalyCode::PrivilegedSellers);
         assert!(said.starts_with("pools: no pool in the data"), "{said}");

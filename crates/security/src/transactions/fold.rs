@@ -135,7 +135,7 @@ impl<'a> Fold<'a> {
             sellers: self.sellers(),
             receivers: self.traders().filter(|wallet| wallet.received > 0).count() as u64,
             airdrop: self.airdrop(),
-            unfinished: ledger.overflowed.then(|| format!("only {WALLETS_MAX} wallets can be distinguished")).into_iter().collect(),
+            unfinished: ledger.overflowed.then(|| format!("wallets beyond the first {WALLETS_MAX} were not tracked")).into_iter().collect(),
             ..self.sums.clone()
         }
     }

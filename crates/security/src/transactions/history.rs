@@ -1,4 +1,4 @@
-//! Checks of the transfers themselves: wash trading, balances that do not add up, airdrops, first digits.
+//! Checks of the transfers themselves: wash trading, balances that don't match, airdrops, first digits.
 
 use super::{
     CheckInput,
@@ -70,7 +70,7 @@ fn mismatch(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     if input.facts.dataset.is_of_today("holders") {
         input.log.unsure(
             code,
-            "holders: the balances are of today and the transfers end before, so that they cannot be compared; ask without a day",
+            "holders: balances are current but transfers end earlier; query without `as_of` to compare them",
         );
         return None;
     }
@@ -88,7 +88,7 @@ fn mismatch(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let (mut rows, mut replays): (Vec<EvidenceRow>, Vec<EvidenceRow>) = (Vec::new(), Vec::new());
     let (mut sum, mut worst) = (0.0, 0.0);
     let Some(all_replayed) = &input.digest.replayed else {
-        input.log.unsure(code, "transfers: they stay at their source, and the holders are too many to be asked for: say read = \"bring\"");
+        input.log.unsure(code, "transfers: queried in place, with too many holders to query; set read = \"bring\" in dataset.toml");
         return None;
     };
     for ((holder, balance), replayed) in replayable(&holders).zip(all_replayed) {
@@ -96,7 +96,7 @@ fn mismatch(input: &mut CheckInput<'_>) -> Option<Anomaly> {
         sum += share;
         worst = f64::max(worst, share);
         if replays.len() < EVIDENCE_ROWS_MAX {
-            let note = Some(format!("{} by the transfers", two_places(replayed / unit)));
+            let note = Some(format!("{} according to the transfers", two_places(replayed / unit)));
             replays.push(EvidenceRow { amount: Some(balance), note, ..EvidenceRow::of("holders", holder) });
         }
         if share > MISMATCH_MIN && rows.len() < EVIDENCE_ROWS_MAX {
@@ -104,33 +104,33 @@ fn mismatch(input: &mut CheckInput<'_>) -> Option<Anomaly> {
         }
     }
     let sentence = format!(
-        "replayed balances differ from the holder table by {} of the supply, {} at one address (transfers, holders)",
+        "balances replayed from transfers differ from the holders table by {} of the supply, {} at one address (transfers, holders)",
         percent(sum),
         percent(worst)
     );
     input.log.saw(code, &*sentence);
-    input.log.prove_by(code, "balances of the holder table", replays);
+    input.log.prove_by(code, "balances in the holders table", replays);
     (worst > MISMATCH_MIN).then(|| {
         Anomaly::new(code, (sum / MISMATCH_FULL).max(MISMATCH_LEAST), sentence)
             .figure("share", sum)
             .figure("largest", worst)
-            .rows("balances that the transfers do not add up to", rows)
+            .rows("balances that don't match the transfers", rows)
     })
 }
 
 fn wash(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::WashTrading;
     if input.digest.wash_unfinished {
-        input.log.unsure(code, "transfers: windows with too many pairs of traders were not checked");
+        input.log.unsure(code, "transfers: time windows with too many pairs of traders were not checked");
     }
     let Some(WashRing { found, members, rows }) = input.digest.ring.take() else {
-        input.log.saw(code, "nothing went round among the same traders (transfers)");
+        input.log.saw(code, "no circular trading (transfers)");
         return None;
     };
     let share = (found.volume / input.digest.sums.volume).min(1.0);
     let transfers = if found.count == 1 { "transfer" } else { "transfers" };
     let sentence = format!(
-        "{} of the volume goes round among {members} wallets within {} ({} {transfers}): it takes {} and {WASH_TRANSFERS_MIN} transfers",
+        "{} of the volume circulates among {members} wallets within {} ({} {transfers}); a finding needs {} and {WASH_TRANSFERS_MIN} transfers",
         percent(share),
         found.window,
         found.count,
@@ -141,7 +141,7 @@ fn wash(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     input.log.prove_by(code, AMONG, rows.clone());
     (share >= WASH_MIN && found.count >= WASH_TRANSFERS_MIN).then(|| {
         let sentence = format!(
-            "{} of the volume goes round among {members} wallets within {} ({} transfers)",
+            "{} of the volume circulates among {members} wallets within {} ({} transfers)",
             percent(share),
             found.window,
             found.count
@@ -150,7 +150,7 @@ fn wash(input: &mut CheckInput<'_>) -> Option<Anomaly> {
             .figure("share", share)
             .figure("wallets", members as f64)
             .figure("transfers", found.count as f64)
-            .rows(format!("{AMONG}, which come back within {}", found.window), rows)
+            .rows(format!("{AMONG}, which return within {}", found.window), rows)
     })
 }
 
@@ -159,7 +159,7 @@ fn airdropped(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let receivers = input.digest.sums.receivers;
     let code = AnomalyCode::AirdropSpam;
     if receivers < RECEIVERS_MIN {
-        input.log.unsure(code, format!("transfers: {receivers} receivers are too few to tell: it takes {RECEIVERS_MIN}"));
+        input.log.unsure(code, format!("transfers: {receivers} recipients; at least {RECEIVERS_MIN} needed"));
     }
     let Airdrop { sender, value, count } = input.digest.sums.airdrop?;
     let share = count as f64 / receivers as f64;
@@ -171,19 +171,19 @@ fn airdropped(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     }
     // The sender is named only in a finding: otherwise it is one of many.
     let from = strength.map_or_else(|| "one sender".to_owned(), |_| sender.short());
-    let sentence = format!("{count} of {receivers} receivers got one amount from {from} and never acted (transfers)");
-    let found = input.log.measured(code, strength, sentence, "one amount to many", vec![row])?;
+    let sentence = format!("{count} of {receivers} recipients got the same amount from {from} and never sent a transfer (transfers)");
+    let found = input.log.measured(code, strength, sentence, "the same amount to many recipients", vec![row])?;
     Some(found.figure("share", share).figure("receivers", receivers as f64))
 }
 
 fn digits(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::AmountDigits;
     let Some(deviation) = amounts::deviation(&input.digest.sums.digits) else {
-        input.log.unsure(code, format!("transfers: too few amounts to tell: it takes {COUNT_MIN}"));
+        input.log.unsure(code, format!("transfers: too few amounts; at least {COUNT_MIN} needed"));
         return None;
     };
     let sentence = format!(
-        "the first digits of {} amounts deviate by {:.3} from organic ones (transfers); a hint only",
+        "first digits of {} amounts deviate by {:.3} from Benford's law, a weak signal (transfers)",
         deviation.count, deviation.mean
     );
     input.log.saw(code, &*sentence);
@@ -218,7 +218,7 @@ mod tests {
             let accused = found.anomalies.iter().any(|anomaly| anomaly.code == AnomalyCode::BalanceMismatch);
             assert_eq!(accused, !of_today);
             let gap = found.log.gap(AnomalyCode::BalanceMismatch);
-            assert_eq!(gap.is_some_and(|gap| gap.contains("of today")), of_today);
+            assert_eq!(gap.is_some_and(|gap| gap.contains("balances are current")), of_today);
         }
     }
 }
