@@ -41,10 +41,10 @@ fn the_report_of_a_token_to_avoid_begins_with_that_and_has_no_trade_card() {
         let warns = verdict.is_some_and(|verdict| verdict.danger.warns_first());
         let report = document::of_token(&deck, token.token_address, &Progress::default()).unwrap().write(DocumentForm::Markdown);
         let symbol = token.symbol.as_deref().unwrap_or_default();
-        let (warning, figures) = (report.find("Security: "), report.find(" · price "));
+        let (warning, summary) = (report.find("Security: "), report.find("### Summary"));
         assert_eq!(warning.is_some(), warns, "{symbol}");
-        assert!(!warns || warning < figures, "{symbol}: the warning stands first");
-        for tempting in ["Trade card", "reward:risk", "Strong buy:", "Buy:"] {
+        assert!(!warns || warning < summary, "{symbol}: the warning comes first");
+        for tempting in ["Trade card", "Reward:risk", "Strong buy:", "Buy:"] {
             assert!(!(warns && report.contains(tempting)), "{symbol}: `{tempting}` beside a warning\n{report}");
         }
         warned += usize::from(warns);

@@ -61,7 +61,7 @@ pub fn days_of(start: i64, end: i64, length: i64) -> (i64, i64) {
     ((start + length - DAY_MS).div_euclid(DAY_MS) * DAY_MS, end + length - DAY_MS)
 }
 
-/// The largest fall from a close to a later one within the span, in percent: 0 where none fell; `None` with fewer than two closes.
+/// Maximum drawdown from a close to a later one within the span, in percent: 0 without a fall; `None` with fewer than two closes.
 pub fn maximum_drawdown(points: &Points, start: i64, end: i64) -> Option<f64> {
     let closes = points.iter().filter(|(time, _)| (start..=end).contains(time)).map(|(_, close)| *close);
     let (mut peak, mut deepest, mut count) = (f64::MIN_POSITIVE, 0.0_f64, 0);
@@ -81,7 +81,7 @@ pub fn against(own: f64, base: f64) -> Option<f64> {
 /// Days of a year: tokens trade on each of them.
 const YEAR_DAYS: f64 = 365.0;
 
-/// Annualised historical volatility in percent: the sample standard deviation of the daily log returns, times √365 (Hull, "Options, Futures,
+/// Annualized historical volatility in percent: the sample standard deviation of the daily log returns, times √365 (Hull, "Options, Futures,
 /// and Other Derivatives", "Estimating volatility from historical data", with days that all trade). `None` with fewer than three returns.
 pub fn volatility(points: &Points, start: i64, end: i64) -> Option<f64> {
     let returns: Vec<f64> = returns(points, start, end).into_iter().map(|(_, change)| change).collect();
@@ -89,15 +89,15 @@ pub fn volatility(points: &Points, start: i64, end: i64) -> Option<f64> {
     (returns.len() >= RETURNS_MIN && volatility.is_finite()).then_some(volatility)
 }
 
-/// Annualised volatility below which a price hardly moves, in percent: a stablecoin's is 1 to 3, that of gold about 15.
+/// Annualized volatility below which a price hardly moves, in percent: a stablecoin's is 1 to 3, that of gold about 15.
 const STEADY_VOLATILITY: f64 = 5.0;
 
-/// Whether a price of that volatility hardly moves. A beta against it says nothing: it is a division by next to nothing.
+/// Whether a price of that volatility hardly moves. A beta against it is meaningless: a division by almost zero.
 pub fn is_steady(volatility: Option<f64>) -> bool {
     volatility.is_some_and(|percent| percent < STEADY_VOLATILITY)
 }
 
-/// The fewest daily returns that a deviation or a correlation is made of.
+/// Minimum daily returns for a deviation or a correlation.
 const RETURNS_MIN: usize = 3;
 
 /// Pearson's correlation of the daily log returns ln(close / close of the day before), over the days from `start` to `end` on which

@@ -35,7 +35,7 @@ pub struct DexSummary {
     pub volume_24h: Option<f64>,
     /// Number of the token's pools on this DEX.
     pub pool_count: i64,
-    /// With `explain`: total USD liquidity of the token's pools on this DEX; left out when none is known.
+    /// With `explain`: total USD liquidity of the token's pools on this DEX; omitted when none is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub liquidity: Option<f64>,
     pub best_pool: BestPool,
@@ -162,7 +162,7 @@ fn venues<'a>(dataset: &'a dyn Data, token: &Address) -> Vec<Venue<'a>> {
     venues
 }
 
-/// Returns the slug if the token has that DEX on only one chain, else `slug-chain`.
+/// Returns the slug if the token has that DEX on only one chain, and `slug-chain` otherwise.
 fn dex_id(venues: &[Venue<'_>], venue: &Venue<'_>) -> String {
     let chains = venues.iter().filter(|other| other.slug == venue.slug).count();
     if chains == 1 { venue.slug.to_lowercase() } else { full_id(venue) }
@@ -176,7 +176,7 @@ fn dex_row<'a>(dataset: &'a dyn Data, venue: &Venue<'_>) -> Option<&'a DexRow> {
     dataset.dexes().iter().find(|row| row.dex_id == venue.slug && row.chain == *venue.chain)
 }
 
-/// Name of the DEX on that chain, else on any chain, else its slug.
+/// Name of the DEX on that chain, or on any chain, or its slug.
 fn venue_name(dataset: &dyn Data, venue: &Venue<'_>) -> String {
     let anywhere = || dataset.dexes().iter().find(|row| row.dex_id == venue.slug);
     let row = dex_row(dataset, venue).or_else(anywhere);
@@ -191,7 +191,7 @@ fn liquidity(venue: &Venue<'_>) -> Option<f64> {
     known_sum(venue.pools.iter().map(|pool| pool.liquidity))
 }
 
-/// Fee tiers of that chain, else the chain-independent ones.
+/// Fee tiers of that chain, or the chain-independent ones.
 fn fees(dataset: &dyn Data, venue: &Venue<'_>) -> Vec<FeeTier> {
     let of_dex = || dataset.fee_tiers().iter().filter(|row| row.dex_id == venue.slug);
     let here = of_dex().any(|row| row.chain.as_ref() == Some(venue.chain));
@@ -202,7 +202,7 @@ fn fees(dataset: &dyn Data, venue: &Venue<'_>) -> Vec<FeeTier> {
         .collect()
 }
 
-/// Pair label such as `A/B` or `A/B/C`: the dataset's text, else the token symbols, else short addresses.
+/// Pair label such as `A/B` or `A/B/C`: the dataset's text, or the token symbols, or short addresses.
 fn pair(dataset: &dyn Data, pool: &PoolRow) -> String {
     let name = |address: &Address| dataset.token(address).and_then(|token| token.row.symbol.clone()).unwrap_or_else(|| address.short());
     // `tokens` may hold a single distinct token; then both sides are shown.

@@ -1,4 +1,4 @@
-//! What addresses received and sent of a token in the last days of its transfers, and since when they are known. Pure.
+//! Amounts of a token that addresses received and sent in the last days of its transfers, and the addresses' first transfers. Pure.
 
 use std::collections::HashMap;
 
@@ -11,13 +11,13 @@ use model::{
     transfer_sums::{AddressFlow, FLOW_DAYS, TransferAnswer, TransferPart},
 };
 
-/// Maximum number of addresses that an engine is asked for at once.
+/// Maximum number of addresses in one query of an engine.
 const ASKED_MAX: usize = 50_000;
 
-/// An address's part in the transfers of a token. Amounts are whole tokens, over each of `FLOW_DAYS`; `None` where one of them is unknown.
+/// An address's transfers of a token. Amounts are whole tokens, over each of `FLOW_DAYS`; `None` if one of them is unknown.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Flow {
-    /// Its first transfer of more than nothing.
+    /// Its first transfer of an amount above zero.
     pub first_seen: Option<Time>,
     pub received: [Option<f64>; 2],
     pub sent: [Option<f64>; 2],
@@ -30,7 +30,7 @@ impl Default for Flow {
 }
 
 /// The flows of these addresses, and the time of the token's last transfer; `None` without any that has a time, or without decimals. `go_on`
-/// is called with (done, total), in transfers, and cancels by false: then `None` too. Errors: they stay at an engine, and are to be fetched.
+/// is called with (done, total), in transfers; returning false cancels and gives `None`. Errors: the transfers must be fetched from an engine.
 pub fn flows(
     dataset: &dyn Data,
     token: &Address,
@@ -42,15 +42,15 @@ pub fn flows(
     if dataset.transfers_stay() { summed(dataset, token, addresses, unit) } else { Ok(folded(dataset, token, addresses, unit, go_on)) }
 }
 
-/// The flows that an engine has summed.
+/// The flows as summed by an engine.
 fn summed(dataset: &dyn Data, token: &Address, addresses: &[Address], unit: f64) -> Result<Option<(Time, HashMap<Address, Flow>)>> {
     if dataset.transfers_listed(token) == 0 {
         return Ok(None);
     }
     if addresses.len() > ASKED_MAX {
         let detail = format!(
-            "The transfers of `{token}` stay at their source, which is asked for those of up to {ASKED_MAX} holders, and it has {}: say \
-             read = \"bring\" in dataset.toml.",
+            "The transfers of `{token}` are queried in place, for up to {ASKED_MAX} holders at once, and it has {}; set read = \"bring\" in \
+             dataset.toml.",
             addresses.len()
         );
         return Err(Problem::new(Code::InvalidParameter, detail));

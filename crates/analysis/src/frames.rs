@@ -146,7 +146,7 @@ fn finer<'a>(series: &[(Interval, Candles<'a>)], to: Interval) -> Option<(Interv
     stored.filter(|(interval, _)| *interval < to && divides(*interval, to)).max_by_key(|(interval, _)| *interval).copied()
 }
 
-/// Default series of a trendline: daily candles, else the finest coarser interval, else the coarsest stored interval.
+/// Default series of a trendline: daily candles, or the finest coarser interval, or the coarsest stored interval.
 pub fn base<'a>(series: &[(Interval, Candles<'a>)]) -> Option<(Interval, Frame<'a>)> {
     if let Some(daily) = frame(series, Interval::DAY) {
         return Some((Interval::DAY, daily));

@@ -1,9 +1,9 @@
-//! Figures of groups of rows: count, sum, mean, smallest and largest value. Pure functions over the numbers of one column.
+//! Aggregates of groups of rows: count, sum, mean, smallest and largest value. Pure functions over the numbers of one column.
 
 use super::exact_sum::ExactSum;
 
 model::words! {
-    /// A figure of the rows of a group.
+    /// An aggregate of a group's rows.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum Aggregate {
         Count = "count", Sum = "sum", Mean = "mean", Min = "min", Max = "max",
@@ -15,7 +15,7 @@ impl Aggregate {
         Self::ALL.into_iter().find(|known| known.word() == word)
     }
 
-    /// Whether the values must be quantities, of which a sum makes sense; else times and days will do too.
+    /// Whether the values must be quantities, which can be summed; otherwise times and days are allowed.
     pub fn adds(self) -> bool {
         matches!(self, Self::Sum | Self::Mean)
     }

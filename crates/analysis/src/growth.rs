@@ -32,7 +32,7 @@ pub enum WhaleTrend {
     Stable,
 }
 
-/// The trend of the whales' balance, and the two balances of `holder_counts` that tell it.
+/// The trend of the whales' balance, and the two balances in `holder_counts` behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct WhaleChange {
     #[serde(skip)]
@@ -42,7 +42,7 @@ pub struct WhaleChange {
     /// Whole tokens held by whales on the first day, and on the last.
     pub balance_before: f64,
     pub balance: f64,
-    /// Percent of the balance before; null where that is nothing.
+    /// Percent of the earlier balance; null if that is zero.
     pub percent: Option<f64>,
 }
 

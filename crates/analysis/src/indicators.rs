@@ -48,7 +48,7 @@ pub struct IndicatorKind {
     /// Spelling with the usual parameters.
     pub usual: &'static str,
     pub title: &'static str,
-    /// Whether it is drawn over the candles; else in a pane of its own.
+    /// Whether it is drawn over the candles, not in its own pane.
     pub over_price: bool,
     /// Suffixes of its column names.
     columns: &'static [&'static str],
@@ -101,11 +101,11 @@ impl Indicator {
         let numbers: Vec<&str> = parts.collect();
         let kind = KINDS.iter().find(|kind| kind.word == word).ok_or_else(|| {
             let usual: Vec<&str> = KINDS.iter().map(|kind| kind.usual).collect();
-            format!("expected one like {}", usual.join(", "))
+            format!("expected an indicator such as {}", usual.join(", "))
         })?;
         let period = |text: &&str| -> Result<usize, String> {
             let period = text.parse().ok().filter(|period| (2..=PERIOD_MAX).contains(period));
-            period.ok_or_else(|| format!("expected periods of 2 to {PERIOD_MAX} candles, as in {}", kind.usual))
+            period.ok_or_else(|| format!("expected a period of 2 to {PERIOD_MAX} candles, as in {}", kind.usual))
         };
         match (kind.word, &numbers[..]) {
             ("sma", [n]) => Ok(Self::Sma(period(n)?)),
@@ -119,17 +119,17 @@ impl Indicator {
                 if fast < slow {
                     Ok(Self::Macd { fast, slow, signal })
                 } else {
-                    Err("expected the fast period before the slow one".to_owned())
+                    Err("expected a fast period below the slow one".to_owned())
                 }
             }
             ("bollinger", [n, width]) => {
                 let period = period(n)?;
                 let width = width.parse().ok().filter(|width| WIDTHS.contains(width));
-                width
-                    .map(|width| Self::Bollinger { period, width })
-                    .ok_or_else(|| format!("expected bands at {} to {} deviations, as in {}", WIDTHS.start(), WIDTHS.end(), kind.usual))
+                width.map(|width| Self::Bollinger { period, width }).ok_or_else(|| {
+                    format!("expected a width of {} to {} standard deviations, as in {}", WIDTHS.start(), WIDTHS.end(), kind.usual)
+                })
             }
-            _ => Err(format!("expected the numbers that {} has", kind.usual)),
+            _ => Err(format!("expected the same numbers as in {}", kind.usual)),
         }
     }
 

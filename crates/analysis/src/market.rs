@@ -1,4 +1,4 @@
-//! Key figures of every token, shared by views and rankings and derived once per generation: price, market cap, price changes, holders,
+//! Key metrics of every token, shared by views and rankings and derived once per data snapshot: price, market cap, price changes, holders,
 //! growth, thirty days of closes. Pure; one pass over the dataset.
 
 mod clock;
@@ -41,7 +41,7 @@ pub struct TokenSummary {
     pub price: Option<f64>,
     /// USD.
     pub market_cap: Option<f64>,
-    /// Percent over the last 24 hours; null if its candles end long before the newest in the data.
+    /// Percent over the last 24 hours; null if its candles are stale.
     pub price_change_24h: Option<f64>,
     /// Number of holders.
     pub holders: Option<i64>,
@@ -188,7 +188,7 @@ fn mark_old_counts(tokens: &mut [TokenSummary]) {
     }
 }
 
-/// There is no clock here: ages are relative to what the candles or contracts in the data have reached.
+/// There is no clock here: ages are relative to the latest candles or contracts in the data.
 fn mark_age(token: &mut TokenSummary, newest: Option<Time>) {
     token.age = newest.zip(token.created_at).map(|(newest, created)| newest.0.saturating_sub(created.0));
 }
@@ -214,7 +214,12 @@ fn summary(dataset: &dyn Data, place: usize, token: &Token) -> TokenSummary {
     TokenSummary { own: dataset.own_cells(place), ..rows.summary(token) }
 }
 
-/// The price given in the data, unless a candle is known to be newer; else the close of the token's latest candle in any interval.
+/// Percent change of the last close from the close nearest to this many days earlier; `None` if no close is near.
+pub fn price_change(candles: &ChartCandles<'_>, days: i64) -> Option<f64> {
+    moves::change(&candles.series(), days * DAY_MS)
+}
+
+/// The price given in the data, unless a candle is known to be newer; otherwise the close of the token's latest candle in any interval.
 pub fn price(dataset: &dyn Data, token: &Token) -> Option<f64> {
     GivenFigures::of(token).price(dataset.latest_close(&token.row.token_address)).map(|(price, _)| price)
 }

@@ -41,23 +41,23 @@ use model::{candles::Candles, time::Time};
 pub struct PatternsAnswer {
     /// Sorted by end, latest first, then by descending confidence. Any two overlap by at most half of their combined span.
     pub patterns: Vec<Pattern>,
-    /// The advice: what the patterns point to, no stronger than the record of their names supports. Hold without patterns, without a record, of
-    /// stale candles, and in place of a buy that the token's security forbids.
+    /// The advice: the signal of the patterns, no stronger than their track record supports. Hold without patterns, without a track record, with
+    /// stale candles, and instead of a buy if the token's security forbids it.
     pub recommended_action: TradeAction,
-    /// `recommendedAction` with its reason; `watch` is one more word of it. Only with `explain`.
+    /// `recommendedAction` with its reason, and with one more word, `watch`. Only with `explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<Advice>,
-    /// What the patterns alone point to, before any record, age of the candles or security is looked at. Only with `explain`.
+    /// The signal of the patterns alone, without track record, age of the candles and security. Only with `explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signal: Option<RawSignal>,
-    /// The peg that the token holds, to the dollar or to a coin of which it is a wrapped or staked form: then the recommendation is hold, and
-    /// its patterns, which are of a fraction of a percent or the coin's, come with `explain` alone. Only with `explain`, of a pegged token.
+    /// The token's peg, to the dollar or to a coin of which it is a wrapped or staked form. The recommendation is then hold, and the patterns,
+    /// which are fractions of a percent or those of the coin, are listed only with `explain`. Only with `explain`, for a pegged token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peg: Option<Peg>,
     /// Start of the last candle used, if there is one.
     #[serde(skip)]
     pub as_of: Option<Time>,
-    /// Outcomes of the token's earlier patterns of the same names, from its track record; names without any are left out. Only with
+    /// Outcomes of the token's earlier patterns of the same names, from its track record; names without any are omitted. Only with
     /// `explain=record`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub track_record: Option<Vec<PatternRecord>>,
@@ -69,11 +69,11 @@ pub struct PatternsAnswer {
 pub struct Pattern {
     /// Name of the pattern.
     pub name: PatternName,
-    /// Confidence, 0 to 1: roughly the share of such detections that are right.
+    /// Pattern fit, 0 to 1: roughly the fraction of such detections that a chartist confirms. Not a win rate.
     pub confidence: f64,
     /// 100 once a close beyond the boundary confirms it, less while it forms.
     pub completion_percent: f64,
-    /// Projected move in signed percent of the breakout level, by the measure rule: the way to the target.
+    /// Projected move to the target in signed percent of the breakout level, by the measure rule.
     pub projected_movement: f64,
     /// First candle of the pattern; 0 is the oldest candle of the timeframe.
     pub start_index: usize,
@@ -90,11 +90,11 @@ pub struct Pattern {
 pub struct PatternDetail {
     /// Stage of the pattern.
     pub status: Status,
-    /// Whether it is of now: forming, or confirmed in the last 60 candles and not over.
+    /// Whether it is current: forming, or confirmed in the last 60 candles and not completed.
     pub active: bool,
     /// Expected direction of the price.
     pub direction: Direction,
-    /// What the direction is told by.
+    /// Basis of the direction.
     pub direction_by: DirectionBy,
     /// Start of the first candle.
     pub start_time: Time,
@@ -112,7 +112,7 @@ pub struct PatternDetail {
     pub height: f64,
     /// Take-profit target.
     pub target_price: f64,
-    /// Whether the target is the height away on a logarithmic scale: a fall by more than half of the breakout price is measured so.
+    /// Whether the target is measured on a logarithmic scale, as for a fall by more than half of the breakout price.
     pub target_by_log: bool,
     /// Stop-loss: a close beyond this price invalidates the pattern. Half the height back across the boundary; while it forms, its opposite
     /// line at the last candle.
@@ -122,10 +122,10 @@ pub struct PatternDetail {
     /// Signed move from the last close to the stop, in percent of the last close.
     pub distance_to_stop: f64,
     /// Reward/risk ratio: distance to the target over distance to the stop. From the last close; while it forms, from the breakout price,
-    /// as nobody enters before. Null once the price is past either.
+    /// the entry. Null once the price is past either.
     pub reward_risk: Option<f64>,
-    /// Contribution to the weight of `signal`: the confidence, negative if it points down, half while it forms, decaying with its age; 0 once
-    /// it is over, and while it forms and may break out of either side.
+    /// Contribution to the weight of `signal`: the pattern fit, negative if it points down, half while it forms, decaying with its age; 0 once
+    /// it is completed, and while it forms and may break out of either side.
     pub action_contribution: f64,
     /// Contributions to its confidence, the largest first and the base last; they add up to its log odds.
     pub why: Vec<Reason>,
@@ -146,7 +146,7 @@ pub struct Reason {
 
 impl Reason {
     /// Name of the remainder that completes the sum.
-    pub const BASE: &'static str = "base, and all smaller parts";
+    pub const BASE: &'static str = "base and all smaller parts";
 
     /// Keeps the `most` largest parts in order and merges the rest into the base, so that all add up to `logit`.
     fn adding_up(mut parts: Vec<Self>, most: usize, logit: f64) -> Vec<Self> {
@@ -226,7 +226,7 @@ pub enum Direction {
     Down,
 }
 
-/// What a pattern's direction is told by.
+/// Basis of a pattern's direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DirectionBy {

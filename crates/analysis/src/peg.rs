@@ -1,4 +1,5 @@
-//! Whether a token holds a peg, to the dollar or to a coin that it is a wrapped or staked form of, judged from candles alone. What follows from that for patterns and trends stands there.
+//! Whether a token is pegged to the dollar, or to a coin that it is a wrapped or staked form of, by its candles alone. The consequences are in
+//! `patterns` and `trendlines`.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -6,32 +7,32 @@ use serde::Serialize;
 use super::numeric::{finite, median, quantile};
 use model::{address::Address, candles::Candles, time::DAY_MS};
 
-/// USD that a stablecoin is worth.
+/// Value of a stablecoin in USD.
 const DOLLAR: f64 = 1.0;
-/// Most that the median close may be off the dollar, as a fraction of it.
+/// Maximum distance of the median close from the dollar, as a fraction.
 const OFF_MOST: f64 = 0.02;
-/// Most that a usual close may be off the median: a token that merely pauses at a price moves more.
+/// Maximum distance of a usual close from the median: a token that merely pauses at a price moves more.
 const MOVES_MOST: f64 = 0.01;
 /// As `MOVES_MOST`, of a price in coins: the closes of two tokens are not of the same second. Of `stETH` in `ETH` (daily reference rates of Coin
-/// Metrics) single days of December 2021 are off by 3 %, of September to December 2023 none by more than 0.4 %.
+/// Metrics) single days of December 2021 are off by 3%, of September to December 2023 none by more than 0.4%.
 const COIN_MOVES_MOST: f64 = 0.02;
-/// Share of the closes that are usual ones; a few days of fear leave a stablecoin one.
+/// Share of usual closes: a stablecoin remains one after a few days of panic.
 const USUAL: f64 = 0.95;
 /// Days before the last candle that count.
 const DAYS: i64 = 90;
-/// Days and candles that must be known of these: 90 days are 13 weeks.
+/// Minimum known days and candles of these: 90 days are 13 weeks.
 const DAYS_LEAST: i64 = 30;
 const CANDLES_LEAST: usize = 12;
 
-/// How a token holds its peg.
+/// The peg of a token.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Peg {
-    /// USD that it is meant to be worth at the last candle.
+    /// Pegged value in USD at the last candle.
     pub price: f64,
-    /// Percent of its peg within which 95 of 100 closes of the last 90 days lie.
+    /// 95% of the closes of the last 90 days are within this percentage of the peg.
     pub within_percent: f64,
-    /// The coin that it follows: a wrapped or staked form of it. Left out of a peg to the dollar.
+    /// The coin of which it is a wrapped or staked form. Omitted for a peg to the dollar.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coin: Option<PeggedCoin>,
 }
@@ -42,7 +43,7 @@ pub struct Peg {
 pub struct PeggedCoin {
     pub contract_address: Address,
     pub symbol: String,
-    /// Coins that one token is worth: the median of the last 90 days.
+    /// Value of one token in coins: the median of the last 90 days.
     pub ratio: f64,
 }
 
@@ -54,8 +55,7 @@ pub struct Coin<'a> {
     pub candles: Candles<'a>,
 }
 
-/// The token's peg: to the dollar, or else to the first of the coins that it follows. `None` of one that has none, or of which fewer than 30
-/// days are known.
+/// The token's peg: to the dollar, or to the first of the coins that it follows. `None` without a peg, or with fewer than 30 known days.
 pub fn peg(candles: &Candles<'_>, coins: &[Coin<'_>]) -> Option<Peg> {
     to_dollar(candles).or_else(|| coins.iter().find_map(|coin| to_coin(candles, coin)))
 }
@@ -82,7 +82,7 @@ fn to_coin(candles: &Candles<'_>, coin: &Coin<'_>) -> Option<Peg> {
     Some(Peg { price: finite(ratio * price), within_percent: finite(100.0 * usual(&ratios, ratio)), coin: Some(pegged) })
 }
 
-/// The places of the closes of the last 90 days; `None` if they reach back fewer than 30.
+/// Indexes of the closes of the last 90 days; `None` if they reach back fewer than 30.
 fn recent<'a>(candles: &'a Candles<'_>) -> Option<impl Iterator<Item = usize> + use<'a>> {
     let last = *candles.timestamp.last()?;
     let from = candles.timestamp.partition_point(|time| *time <= last - DAYS * DAY_MS);
@@ -91,8 +91,8 @@ fn recent<'a>(candles: &'a Candles<'_>) -> Option<impl Iterator<Item = usize> + 
     (last - candles.timestamp[first] >= DAYS_LEAST * DAY_MS).then(|| (first..candles.len()).filter(sound))
 }
 
-/// The median of the prices, if the usual ones are off it by no more than that fraction, and the last by no more than twice as much: a peg
-/// that was lost is none, however long it held before.
+/// The median of the prices, if the usual prices are within that fraction of it, and the last within twice that: a lost peg is none, however
+/// long it lasted.
 fn held(prices: &mut [f64], moves_most: f64) -> Option<f64> {
     let last = *prices.last().filter(|_| prices.len() >= CANDLES_LEAST)?;
     let middle = median(prices);
@@ -100,7 +100,7 @@ fn held(prices: &mut [f64], moves_most: f64) -> Option<f64> {
     (holds_still && usual(prices, middle) <= moves_most).then_some(middle)
 }
 
-/// How far off a usual price is, as a fraction.
+/// Distance of a usual price, as a fraction.
 fn usual(prices: &[f64], about: f64) -> f64 {
     quantile(&mut prices.iter().map(|price| (price / about - 1.0).abs()).collect::<Vec<_>>(), USUAL)
 }

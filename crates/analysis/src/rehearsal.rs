@@ -1,15 +1,15 @@
-//! What came after an alert would have fired: how prices moved from that day, beside any day of the same tokens.
+//! Backtest of an alert: price moves after the days on which it would have fired, compared with all days of the same tokens.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{growth::percent, numeric::median, track_record::edge};
 
-/// Days after a firing at which the price is looked at.
+/// Days after a trigger at which the price is compared.
 pub const AFTER_DAYS: [usize; 3] = [1, 7, 30];
 
-/// Days on which an alert fires that was set on the first one, by what is known of its condition on each day: it comes to hold, and did not
-/// hold before; what is unknown changes nothing.
+/// Days on which an alert set on the first day fires: its condition is true, and was false before. Days on which the condition is unknown
+/// change nothing.
 pub fn firings(states: impl Iterator<Item = Option<bool>>) -> Vec<usize> {
     let mut held = false;
     let fires = |(i, state): (usize, Option<bool>)| {
@@ -20,14 +20,14 @@ pub fn firings(states: impl Iterator<Item = Option<bool>>) -> Vec<usize> {
     states.enumerate().filter_map(fires).collect()
 }
 
-/// Percent from the close of day `from` to that of `after` days later; none where one of them is unknown.
+/// Percent change from the close of day `from` to the close `after` days later; `None` if a close is unknown.
 pub fn change_after(closes: &[Option<f64>], from: usize, after: usize) -> Option<f64> {
     let base = closes.get(from).copied().flatten().filter(|base| *base > 0.0)?;
     let later = closes.get(from + after).copied().flatten()?;
     Some(percent(base, later)).filter(|change| change.is_finite())
 }
 
-/// A token's moves after so many days: those after its firings, and of any day how many there are, how many rose, and their sum.
+/// A token's moves over a number of days: after its triggers; and for all days, their number, the number that rose, and their sum.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TokenMoves {
     after_firings: Vec<f64>,
@@ -37,7 +37,7 @@ pub struct TokenMoves {
 }
 
 impl TokenMoves {
-    /// From the closes of each day and the days on which it fired.
+    /// From the daily closes and the days of the triggers.
     pub fn new(closes: &[Option<f64>], fired: &[usize], after: usize) -> Self {
         let mut moves =
             Self { after_firings: fired.iter().filter_map(|day| change_after(closes, *day, after)).collect(), ..Self::default() };
@@ -50,23 +50,23 @@ impl TokenMoves {
     }
 }
 
-/// What came so many days after the firings. `any_` is the same of any day of the tokens that fired, each weighed by its firings.
+/// Moves a number of days after the triggers. `any_`: the same for all days of the tokens that fired, weighted by their triggers.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RehearsedOutcome {
     pub days: usize,
-    /// Firings whose price so many days later is known.
+    /// Triggers with a known price that many days later.
     pub count: usize,
-    /// Percent; null without any.
+    /// Percent; null without triggers.
     pub mean_change: Option<f64>,
     /// Percent.
     pub median_change: Option<f64>,
-    /// Fraction of them that rose.
+    /// Fraction that rose.
     pub rose: Option<f64>,
     /// Percent.
     pub any_mean_change: Option<f64>,
     pub any_rose: Option<f64>,
-    /// `rose` less `any_rose`, in standard errors of a fraction, √(p (1 − p) / n) with p = `any_rose`: as if all firings were independent,
-    /// which those of one day are not.
+    /// `rose` minus `any_rose`, in standard errors of a fraction, √(p (1 − p) / n) with p = `any_rose`. Assumes independent triggers, but
+    /// triggers of one day are not independent.
     pub standard_errors: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! Details of a token: social figures, key opinion leaders, distribution of the supply. Pure; figures given in the data take precedence,
+//! Details of a token: social metrics, key opinion leaders, distribution of the supply. Pure; values given in the data take precedence,
 //! others are derived where possible.
 
 use std::cmp::Reverse;
@@ -36,7 +36,7 @@ pub struct TokenDetail {
     pub followers: Option<i64>,
     /// Followers known as good investors.
     pub smart_followers: Option<i64>,
-    /// Number of times its posts were seen.
+    /// Number of views of its posts.
     pub impressions: Option<i64>,
     /// Number of people reached through smart followers.
     pub smart_reach: Option<i64>,
@@ -52,18 +52,18 @@ pub struct TokenDetail {
     pub holders_distribution: HoldersDistribution,
     /// Trend of the whales' balance over the last 7 days; null without history.
     pub whale_accumulation_trend: Option<WhaleTrend>,
-    /// With `explain`: when price and market cap were so, if the data say it.
+    /// With `explain`: times of price and market cap, if they are in the data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price_as_of: Option<Time>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub market_cap_as_of: Option<Time>,
-    /// With `explain`: what `whale_accumulation_trend` is told by.
+    /// With `explain`: the change behind `whale_accumulation_trend`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub whale_change: Option<WhaleChange>,
 }
 
 impl TokenDetail {
-    /// As documented: without the dates of its figures, and what they are told by.
+    /// As documented: without the `explain` fields.
     #[must_use]
     pub fn plain(self) -> Self {
         Self { price_as_of: None, market_cap_as_of: None, whale_change: None, ..self }
@@ -89,7 +89,7 @@ pub struct SmartFollowerDistribution {
     pub small_holders: Option<i64>,
 }
 
-/// Fractions of the supply outside labelled burn addresses.
+/// Fractions of the supply outside labeled burn addresses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
 pub struct HoldersDistribution {
     pub top_10_holders: Option<f64>,

@@ -20,7 +20,7 @@ pub const REPLAYED: usize = 2_000;
 /// Number of candles used to detect the patterns of each replayed candle.
 pub const SEEN: usize = 500;
 
-/// The rules by which patterns are found and followed: grows with each change of either, so that no record kept by other rules is used.
+/// Version of the rules that detect and follow patterns. It increases with each change, so that no record of other rules is used.
 pub const COUNTED_BY: u32 = 1;
 
 /// A pattern at its breakout, and its outcome.
@@ -30,7 +30,7 @@ pub struct Signal {
     pub direction: Direction,
     /// Start of the breakout candle; the entry is at its close.
     pub timestamp: Time,
-    /// `None` as long as neither target nor stop was reached and fewer candles than the horizon followed.
+    /// `None` while neither target nor stop is reached and fewer candles than the horizon have followed.
     pub outcome: Option<TradeOutcome>,
     /// Baseline: of entries at every replayed candle, in the same direction with target and stop at the same relative distances, the
     /// fraction of decided ones that reached the target; `random_stop`: that were stopped.
@@ -115,7 +115,7 @@ fn record(name: PatternName, signals: &[Signal]) -> Option<PatternRecord> {
     })
 }
 
-/// Difference of a fraction from its baseline.
+/// Difference between a fraction and its base rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Edge {
     /// In percentage points.

@@ -1,4 +1,4 @@
-//! Trendlines: the response with its three lines. The window, the search for support and resistance, and the trend word have a file each.
+//! Trendlines: the response with its three lines. The window, the search for support and resistance, and the trend label have a file each.
 //! Prices are divided by a power of two first, which is exact and avoids overflow.
 
 mod hull;
@@ -29,15 +29,15 @@ use model::{candles::Candles, time::Time};
 pub struct TrendlineAnswer {
     /// Regression line, then support, then resistance. Empty with fewer than two candles; only the regression line with two.
     pub trendlines: Vec<Trendline>,
-    /// Trend of the closes, as a chartist would call it.
+    /// Trend of the closes, as a chartist would label it.
     pub trend: Trend,
-    /// Probability, 0 to 1, that two chartists both call it so. Fitted to spans of 30 to 150 candles labelled by two chartists; 0 with
-    /// fewer than three candles, 1 for a constant price and for a token that holds a peg to the dollar, which is sideways.
+    /// Probability, 0 to 1, that two chartists agree with it. Fitted to spans of 30 to 150 candles labeled by two chartists; 0 with
+    /// fewer than three candles, 1 for a constant price and for a token pegged to the dollar, which is sideways.
     pub confidence: f64,
     /// Start of the last candle used.
     #[serde(skip)]
     pub as_of: Option<Time>,
-    /// Contributions to the trend and its confidence. Only with `explain`, and not with fewer than three candles, a constant price or a dollar's.
+    /// Contributions to the trend and its confidence. Only with `explain`, and not with fewer than three candles, a constant price or a dollar peg.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<TrendReasons>,
     /// Whether chance explains the closes' movement; it does not affect `trend`. Only with `explain`.
@@ -110,7 +110,7 @@ pub enum Strength {
 }
 
 model::words! {
-    /// Direction of the closes, as a chartist would call it.
+    /// Direction of the closes, as a chartist would label it.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
     #[serde(rename_all = "snake_case")]
     pub enum Trend {
@@ -138,7 +138,7 @@ impl TrendlineAnswer {
     }
 }
 
-/// Measures of the trend word for the last `period` valid candles; `None` with fewer than three, or for a constant price.
+/// Measures of the trend label for the last `period` valid candles; `None` with fewer than three, or for a constant price.
 pub fn measures(candles: &Candles, period: usize) -> Option<Measures> {
     let window = Window::last(candles, period)?;
     Measures::of(&window.x, &window.logs())

@@ -37,11 +37,11 @@ pub struct Placement<'p> {
     pub amount: U256,
     /// Value of the amount in USD.
     pub value: f64,
-    /// Yield after the deposit, in percent a year.
+    /// Yield after the deposit, in percent per year.
     pub apy: f64,
 }
 
-/// The part of a holding that is not placed.
+/// The unallocated part of a holding.
 #[derive(Debug, Clone, Copy)]
 pub struct Idle {
     /// Index of the holding.
@@ -50,7 +50,7 @@ pub struct Idle {
     pub reason: UnplacedReason,
 }
 
-/// The plan for a wallet. Values are in USD, earnings in USD a year.
+/// The plan for a wallet. Values are in USD, earnings in USD per year.
 #[derive(Debug, Clone, Default)]
 pub struct Plan<'p> {
     /// In descending order of value.
@@ -63,7 +63,7 @@ pub struct Plan<'p> {
     pub upper_bound: f64,
     /// Number of eligible pools.
     pub eligible: usize,
-    /// Pools that quote a yield and are not eligible as they paid nothing on most days on which they were seen.
+    /// Pools that quote a yield, but are not eligible because they paid nothing on most observed days.
     pub stuck: Vec<&'p YieldPool>,
     /// Whether the optimization was cut short before reaching the bound.
     pub cut: bool,
@@ -120,7 +120,7 @@ pub fn plan<'p>(pools: &'p Pools, holdings: &[WalletToken], wish: Wish, keep_on:
     plan
 }
 
-/// The unplaced part of each holding, with the reason.
+/// The unallocated part of each holding, with the reason.
 fn idle(case: &Case<'_>, holdings: &[WalletToken], placements: &[Placement<'_>]) -> Vec<Idle> {
     let mut idle = Vec::new();
     for (at, holding) in holdings.iter().enumerate() {
@@ -144,7 +144,7 @@ fn idle(case: &Case<'_>, holdings: &[WalletToken], placements: &[Placement<'_>])
     idle
 }
 
-/// Whether a pool has room but does not even then earn its gas.
+/// Whether a pool has capacity, but doesn't earn its gas.
 fn costs_more(candidate: &case::Candidate<'_>) -> bool {
     let pool = candidate.pool;
     // Earnings increase with the deposit, so the largest allowed deposit decides.

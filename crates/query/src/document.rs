@@ -1,5 +1,5 @@
 //! Document model of a report: the selection, order and wording of its facts. The terminal, HTML and Markdown render these sections and add
-//! nothing; colours, widths and escaping are theirs.
+//! nothing; colors, widths and escaping are theirs.
 
 mod annotations;
 mod chart;
@@ -27,7 +27,7 @@ pub struct Document {
     /// Data source and creation time.
     pub note: String,
     pub sections: Vec<Section>,
-    /// What it is made of, where it can be made again from that alone.
+    /// The inputs of the report, if it can be recomputed from them.
     pub provenance: Option<Provenance>,
 }
 
@@ -53,14 +53,14 @@ pub enum Level {
 pub enum Block {
     /// A sentence.
     Sentence(StyledText),
-    /// A labelled value.
+    /// A labeled value.
     Labelled(&'static str, StyledText),
     Table(DocumentTable),
-    /// Only where pictures can be drawn; the tables contain its facts too.
+    /// Shown only where pictures can be drawn; the tables contain its values too.
     Chart(Box<Chart>),
 }
 
-/// Rows of facts. The last column may be long and is wrapped.
+/// Rows of values. The last column may be long and is wrapped.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct DocumentTable {
     /// Common subject of the rows, above them.
@@ -81,7 +81,7 @@ pub struct StyledText {
 pub enum Tone {
     #[default]
     Plain,
-    /// De-emphasised.
+    /// De-emphasized.
     Quiet,
     Good,
     Bad,

@@ -28,5 +28,5 @@ fn a_record_is_waited_for_and_kept_for_the_next_program() {
     let (code, out, err) = desk.run(&["report", "A", "--out", "a.md", "--data", "data"]);
     assert_eq!(code, 0, "{out}{err}");
     let report = std::fs::read_to_string(desk.path().join("a.md")).unwrap();
-    assert!(report.contains("Strong buy: double bottom met its target in 100.0 %"), "{report}");
+    assert!(report.contains("Strong buy: double bottom hit its target in 100.0%"), "{report}");
 }

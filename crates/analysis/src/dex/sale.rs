@@ -1,8 +1,8 @@
-//! What selling a token for some USD costs in each of its pools: fee, price impact, proceeds. Pure.
+//! Cost of selling a USD amount of a token in each of its pools: fee, price impact, proceeds. Pure.
 //!
 //! A pool of constant product x · y = k (Uniswap V2 whitepaper, 2020, 3.2.1) that holds tokens worth R on the side of the token pays, for an
 //! amount A of which it keeps the fee f, R · a / (R + a) with a = A · (1 − f): its price is R / R, so both sides are worth as much. The
-//! price impact is a / (R + a). R is the pool's last known reserve at the token's price, else an equal share of its liquidity: an estimate
+//! price impact is a / (R + a). R is the pool's last known reserve at the token's price, or an equal share of its liquidity: an estimate
 //! for pools that concentrate liquidity, where a trade within the range costs less and one beyond it more.
 
 use schemars::JsonSchema;
@@ -20,7 +20,7 @@ use model::{
 /// Days of the trades that are counted.
 const TRADES_DAYS: i64 = 30;
 
-/// A pool of the token, and what selling an amount in it costs.
+/// A pool of the token, and the cost of selling an amount in it.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct TokenPool {
     pub address: Address,
@@ -29,23 +29,23 @@ pub struct TokenPool {
     pub dex: String,
     pub chain: Chain,
     pub pair: String,
-    /// Fraction of the amount traded: the pool's, else that of a DEX with one tier; null where it may be one of several.
+    /// Fraction of the amount traded: the pool's fee, or the fee of a DEX with one tier; null if several are possible.
     pub fee: Option<f64>,
     /// USD.
     pub liquidity: Option<f64>,
     /// USD traded in 24 hours.
     pub volume24h: Option<f64>,
-    /// Fraction by which the sale lowers the price that it is paid, without the fee; null without price or liquidity.
+    /// Price impact: the fraction by which the sell lowers its own price, without the fee; null without price or liquidity.
     pub price_impact: Option<f64>,
-    /// USD that the sale brings, after fee and price impact; null where either is.
+    /// Proceeds in USD, after fee and price impact; null if either is null.
     pub proceeds: Option<f64>,
-    /// Fraction of the amount that fee and price impact take.
+    /// Cost: the fraction of the amount lost to fee and price impact.
     pub loss: Option<f64>,
-    /// What the impact was computed from: `reserves` of the pool, or `liquidity` (an estimate).
+    /// Basis of the price impact: `reserves` of the pool, or `liquidity` (an estimate).
     pub basis: Option<&'static str>,
-    /// When the pool was made; else its first mint, where that is the first of its events.
+    /// Creation time of the pool, or its first mint if that is the first of its events.
     pub created_at: Option<Time>,
-    /// Swaps a day over the last 30 days of the pool's events; null where they hold no swap at all, or span less than a day.
+    /// Swaps per day over the last 30 days of the pool's events; null without swaps, or if the events span less than a day.
     pub trades_per_day: Option<f64>,
 }
 
@@ -58,7 +58,7 @@ impl TokenPool {
 
 const LIQUIDITY: &str = "liquidity";
 
-/// The outcome of a sale.
+/// The outcome of a sell.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sale {
     pub price_impact: f64,
@@ -75,7 +75,7 @@ pub fn sell(amount: f64, side: f64, fee: f64) -> Option<Sale> {
     (fits && [sale.price_impact, sale.proceeds, sale.loss].iter().all(|figure| figure.is_finite())).then_some(sale)
 }
 
-/// The token's pools, with a sale of `amount` USD in each.
+/// The token's pools, with a sell of `amount` USD in each.
 pub fn pools(dataset: &dyn Data, token: &Address, price: Option<f64>, amount: f64) -> Vec<TokenPool> {
     let venues = venues(dataset, token);
     let decimals = dataset.token(token).and_then(|token| token.row.decimals);
@@ -117,8 +117,8 @@ pub fn pools(dataset: &dyn Data, token: &Address, price: Option<f64>, amount: f6
     pools
 }
 
-/// DEXes whose version 2 is Uniswap V2 with other fees, so that every one of its pools is of constant product. Others of version 2 have weighted
-/// pools, or stable ones of another curve.
+/// DEXes whose version 2 is Uniswap V2 with other fees, so that all of its pools have a constant product. Version 2 of other DEXes has weighted
+/// pools, or stable pools with another curve.
 const PRODUCT_FAMILIES: &[&str] =
     &["uniswap", "sushi", "sushiswap", "pancakeswap", "quickswap", "apeswap", "biswap", "baseswap", "shibaswap", "spookyswap"];
 
@@ -129,13 +129,13 @@ fn is_product(dex: &DexRow) -> bool {
     version.trim_start_matches('v').parse() == Ok(2.0) && PRODUCT_FAMILIES.contains(&name.strip_suffix("v2").unwrap_or(&name))
 }
 
-/// What a pool's events tell.
+/// Facts from a pool's events.
 #[derive(Default)]
 struct Events {
     first: Option<Time>,
     last: Option<Time>,
     first_is_mint: bool,
-    /// The last event that tells the reserves.
+    /// The last event with reserves.
     reserves: Option<PoolEventRow>,
     swaps: Vec<Time>,
 }

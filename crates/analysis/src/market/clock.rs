@@ -1,5 +1,4 @@
-//! The clocks that tell whether candles are stale: how far the candles of each source reach, and those of all. The data are the only clock
-//! there is.
+//! The clocks for stale candles: the latest times of the candles of each source, and of all candles. There is no other clock than the data.
 
 use std::collections::HashMap;
 
@@ -12,7 +11,7 @@ use model::{
 const STALE_CANDLES: i64 = 3;
 /// They are also stale if they end earlier than those of all tokens by more than this, or by as many candles if that is longer.
 const STALE_MS: i64 = 3 * DAY_MS;
-/// A clock is the time that one token of so many has reached, and at least two, so that a few rows added for one token do not move it.
+/// A clock is the latest time that one in this number of tokens, and at least two, have reached; a few rows of one token don't move it.
 const ONE_OF: usize = 10;
 /// Whatever the others do, candles are stale if they end earlier than the newest of all by more than this.
 const OLD_MS: i64 = 7 * DAY_MS;
@@ -44,7 +43,7 @@ impl Clock {
     }
 }
 
-/// The last candle of a series: its start, its interval and its source, if the data say one.
+/// The last candle of a series: its start, its interval, and its source if known.
 pub(super) type SeriesEnd<'a> = (Time, Interval, Option<&'a str>);
 
 /// How far candles reach.
@@ -66,7 +65,7 @@ impl Clocks {
         Self { alike, newest: all.iter().max().copied(), all: reached(all) }
     }
 
-    /// The time that one token of ten has reached, and at least two: a few rows of one token do not move it.
+    /// Latest time that at least 10% of the tokens, and at least two, have reached; a few rows of one token don't move it.
     pub(super) fn all(&self) -> Option<Time> {
         self.all
     }

@@ -1,5 +1,5 @@
-//! The key figures of every token as they could have been known at the end of each of several days, from the rows of then: what a dataset
-//! that is cut at that day gives, without cutting it hundreds of times. What has no time, such as pools, is not known.
+//! The point-in-time metrics of every token at the end of each of several days, from the rows known then: the same as in a dataset cut at that
+//! day, without cutting it hundreds of times. Rows without a time, such as pools, are not known.
 
 use super::{
     TokenSummary,
@@ -31,18 +31,18 @@ pub struct PastMarket<'a> {
     dataset: &'a dyn Data,
     tokens: Vec<PastToken<'a>>,
     days: Vec<Day>,
-    /// Of each day: how far candles reached, and the newest time that was known.
+    /// For each day: the clocks, and the newest known time.
     clocks: Vec<Clocks>,
     newest: Vec<Option<Time>>,
 }
 
-/// What is the same of a token on each day, and its candles of all days.
+/// The values of a token that are the same on each day, and its candles of all days.
 #[derive(Debug)]
 struct PastToken<'a> {
     rows: TokenRows<'a>,
     given: GivenFigures,
     series: Series<'a>,
-    /// Who the candles of each interval are from.
+    /// Source of the candles of each interval.
     sources: Vec<Option<String>>,
 }
 
@@ -237,7 +237,7 @@ mod tests {
         let tables: Vec<(&str, &str)> = TABLES.iter().copied().chain([("candles", candles.as_str())]).collect();
         let dataset = sample::dataset(&tables);
         let all = AllCandles::new(&dataset);
-        let past = PastMarket::new(&all, 30, &mut |_, _| true).expect("not cancelled");
+        let past = PastMarket::new(&all, 30, &mut |_, _| true).expect("not canceled");
         assert_eq!(past.days().len(), 10);
         for (i, day) in past.days().iter().enumerate() {
             let cut = dataset.known_at(Time(day.start().0 + DAY_MS - 1)).expect("a cut");

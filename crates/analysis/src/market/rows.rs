@@ -1,4 +1,4 @@
-//! What the key figures of one token are made of, and how: the same of the data of today and of a day in the past.
+//! The inputs of one token's key metrics, and their derivation: the same for the present and for a past day.
 
 use super::{LastCandle, LastCount, TokenSummary, daily_closes, finite, latest_series, moves};
 use crate::{
@@ -40,13 +40,13 @@ impl GivenFigures {
         }
     }
 
-    /// The price, unless a candle is known to be newer; else the close of the latest.
+    /// The price, unless a candle is known to be newer; otherwise the close of the latest.
     pub(super) fn price(&self, latest_close: Option<(Time, f64)>) -> Option<Dated<f64>> {
         let is_newer = |given: Option<Time>| given.zip(latest_close).is_some_and(|(given, (close, _))| close > given);
         self.price.filter(|(_, given)| !is_newer(*given)).or_else(|| latest_close.map(|(time, close)| (close, Some(time))))
     }
 
-    /// Those that were so before this time: a figure without a date is of today.
+    /// The values from before this time: a value without a date is current.
     pub(super) fn before(self, end: Time) -> Self {
         fn dated<T>(figure: Option<Dated<T>>, end: Time) -> Option<Dated<T>> {
             figure.filter(|(_, at)| at.is_some_and(|at| at < end))
@@ -155,7 +155,7 @@ impl<'a> TokenRows<'a> {
         self.given.market_cap.or_else(product)
     }
 
-    /// The holder count given in the data, unless the latest daily count is known to be newer; else that count, else the number of `holders`
+    /// The holder count given in the data, unless the latest daily count is known to be newer; then that count; then the number of `holders`
     /// rows with a balance.
     fn holders(&self) -> Option<Dated<i64>> {
         let counted = self.counts.iter().rev().find_map(|row| Some((row.holders?, Some(row.date.start()))));

@@ -110,7 +110,7 @@ mod tests {
     use super::*;
     use crate::{frames::CandleVec, patterns::find::sample as find};
 
-    /// Candles with these closes and wicks of 0.01 %.
+    /// Candles with these closes and wicks of 0.01%.
     fn series(closes: &[f64]) -> CandleSeries {
         CandleSeries::of(&candles(closes).as_candles(), 2).expect("prices that move")
     }
@@ -179,7 +179,7 @@ mod tests {
             let series = series(&[1.0, 1.02, last]);
             assert_eq!(super::super::is_confirmed_by_closes(&series, &find(true, Some(2))), confirmed, "{last}");
             assert_eq!(super::super::is_confirmed_by_closes(&series, &find(true, None)), confirmed, "{last}");
-            assert!(!super::super::is_confirmed_by_closes(&series, &find(true, Some(1))), "what comes after the breakout confirms nothing");
+            assert!(!super::super::is_confirmed_by_closes(&series, &find(true, Some(1))), "candles after the breakout confirm nothing");
         }
     }
 

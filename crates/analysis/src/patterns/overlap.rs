@@ -18,7 +18,7 @@ pub struct SelectionParams {
     pub min_probability: f64,
     /// Exponent of the length in a contender's weight.
     pub length_exponent: f64,
-    /// Fraction of its length by which each may overlap a neighbour.
+    /// Fraction of its length by which each may overlap a neighbor.
     pub neighbour_overlap: f64,
     /// Probability from which a further contender is added…
     pub extra_min_probability: f64,
@@ -44,7 +44,7 @@ impl Default for SelectionParams {
     }
 }
 
-/// A contender shortened by the overlap that its neighbours may have.
+/// A contender shortened by the overlap that its neighbors may have.
 struct Interval {
     end: f64,
     start: f64,

@@ -1,4 +1,4 @@
-//! The track record of one kind of pattern, as answers carry it. `track_record` counts it.
+//! The track record of one kind of pattern, as in responses. `track_record` computes it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,22 +10,23 @@ use super::PatternName;
 #[serde(rename_all = "camelCase")]
 pub struct PatternRecord {
     pub name: PatternName,
-    /// Number of decided patterns: target or stop reached, or 600 candles passed.
+    /// Number of completed patterns: target or stop reached, or 600 candles passed.
     pub count: u64,
-    /// Number of undecided patterns.
+    /// Number of open patterns.
     pub open: u64,
-    /// Fraction of the decided ones that reached the target first, by a high or low. Null if none is decided, as are those below.
+    /// Hit rate: the fraction of completed patterns that reached the target first, by a high or low. Null if none has completed, like the
+    /// fields below.
     pub target: Option<f64>,
     /// Fraction that closed beyond the stop first.
     pub stop: Option<f64>,
     /// Fraction that reached neither within 600 candles.
     pub neither: Option<f64>,
-    /// Median number of days from the breakout to target or stop, of those that reached one.
+    /// Median number of days from the breakout to target or stop, for patterns that reached one.
     pub median_days: Option<f64>,
-    /// Baseline for `target`: entries at every candle, in the same direction and with target and stop at the same distances; the effect of
+    /// Base rate for `target`: entries at every candle, in the same direction and with target and stop at the same distances; the effect of
     /// the market's drift without any pattern.
     pub random_target: Option<f64>,
-    /// Baseline for `stop`.
+    /// Base rate for `stop`.
     pub random_stop: Option<f64>,
 }
 

@@ -1,5 +1,4 @@
-//! How much was traded while a pattern formed: one of candles without trades, or of a few price steps, is worth less. Searches and models are
-//! unknown here.
+//! Trading while a pattern formed: one with few traded candles or few price steps has a lower fit. Knows nothing of searches and models.
 
 use super::{Reason, find::FoundPattern, series::CandleSeries};
 use crate::numeric::quantile;
@@ -8,7 +7,7 @@ use crate::numeric::quantile;
 const TRADED_ENOUGH: f64 = 0.9;
 /// Price steps of a height that is drawn well enough.
 const STEPS_ENOUGH: f64 = 10.0;
-/// Share of the distances between candles that may be shorter than one: a few rows stand beside their grid.
+/// Share of the distances between candles that may be shorter than one: a few rows are off their grid.
 const STRAY: f64 = 0.1;
 /// Prices whose logarithms are nearer than this are the same, but for rounding.
 const SAME: f64 = 1e-9;

@@ -1,4 +1,4 @@
-//! Advice weighed by the record of its patterns, as answers carry it. `track_record::advice` weighs it.
+//! Advice weighed by the track record of its patterns, as in responses. `track_record::advice` weighs it.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,22 +10,22 @@ use super::TradeAction;
 #[serde(rename_all = "camelCase")]
 pub struct Advice {
     pub word: AdviceWord,
-    /// What made it this word.
+    /// Why it is this word.
     pub reason: AdviceReason,
-    /// The reason with its figures.
+    /// The reason with its values.
     pub text: String,
 }
 
 model::words! {
-    /// A word of advice. Without a record better than chance none is stronger than `watch`.
+    /// A word of advice. Without a track record better than chance, none is stronger than `watch`.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
     #[serde(rename_all = "snake_case")]
     pub enum AdviceWord {
         StrongBuy = "strong_buy",
         Buy = "buy",
-        /// Patterns point one way, but nothing shows that following them pays.
+        /// Patterns point one way, but no track record supports them.
         Watch = "watch",
-        /// Patterns point nowhere, or against each other.
+        /// No pattern has a direction, or patterns disagree.
         Hold = "hold",
         Sell = "sell",
         StrongSell = "strong_sell",
@@ -51,7 +51,7 @@ impl AdviceWord {
 }
 
 impl From<AdviceWord> for TradeAction {
-    /// Documented answers have no word `watch`.
+    /// Documented responses have no word `watch`.
     fn from(word: AdviceWord) -> Self {
         match word {
             AdviceWord::StrongBuy => Self::StrongBuy,
@@ -67,24 +67,24 @@ impl From<AdviceWord> for TradeAction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AdviceReason {
-    /// The record of its patterns is better than chance.
+    /// The track record of its patterns is better than chance.
     Record,
-    /// The record of all tokens is still being counted; GET /technical/track-record says how far it is.
+    /// The track record of all tokens is still being computed; GET /technical/track-record returns its progress.
     NoRecord,
-    /// The record of its patterns is no better than chance.
+    /// The track record of its patterns is no better than chance.
     NoBetterThanChance,
-    /// No close is beyond the boundary yet, so that nobody would have entered.
+    /// Not triggered: no close is beyond the boundary yet.
     NotEntered,
-    /// Patterns point both ways.
+    /// Patterns point in both directions.
     Disagreement,
-    /// What there is, is still forming or old.
+    /// All patterns are still forming, old or weak.
     Faint,
     /// No pattern is open.
     NoPattern,
-    /// The token holds a peg, so that its patterns are of a fraction of a percent, or those of its coin.
+    /// The token is pegged, so its patterns are fractions of a percent, or those of its coin.
     Pegged,
-    /// Its candles end long before the newest in the data: nobody can act on them.
+    /// Its candles end long before the newest in the data, so its patterns are too old to act on.
     Stale,
-    /// The security inference forbids a buy: AVOID, HIGH RISK, or a sale that fails.
+    /// The security verdict forbids a buy: AVOID, HIGH RISK, or a failing sell.
     Security,
 }

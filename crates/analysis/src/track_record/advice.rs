@@ -1,18 +1,17 @@
-//! The word of advice, weighed by the record of the patterns behind it: what no record backs is worth watching at most.
+//! Advice from the patterns, weighed by their track record. A pattern without a track record better than chance is worth watching at most.
 
 use super::edge;
 use crate::{
     patterns::{Advice, AdviceReason, AdviceWord, Pattern, PatternRecord, PatternsAnswer, Status, TradeAction},
-    peg::Peg,
+    peg::{Peg, PeggedCoin},
 };
-use model::format::age;
+use model::format::{age, many};
 
-/// Standard errors by which a record must beat its baseline: the 95 % interval of the difference lies above zero.
+/// Standard errors by which a hit rate must exceed its base rate: the 95% interval of the difference lies above zero.
 const ERRORS_LEAST: f64 = 1.96;
 
-/// Weighs the signal of the patterns by the records of all tokens, `None` if those are not known. Only patterns that were
-/// entered, and whose name did better than any entry, speak for it; all that point the other way speak against it. Candles that are stale
-/// advise nothing.
+/// Weighs the signal of the patterns by the track record of all tokens, `None` if it is not known. Only triggered patterns with a hit rate above
+/// the base rate support the signal; all patterns in the other direction reduce it. Stale candles give no advice.
 pub fn advice(answer: &PatternsAnswer, records: Option<&[PatternRecord]>, is_stale: bool) -> Advice {
     if let Some(peg) = &answer.peg {
         return Advice { word: AdviceWord::Hold, reason: AdviceReason::Pegged, text: held_peg(peg) };
@@ -23,7 +22,7 @@ pub fn advice(answer: &PatternsAnswer, records: Option<&[PatternRecord]>, is_sta
         Some(TradeAction::Hold) | None => return held(answer),
     };
     if is_stale {
-        let text = "its candles end long before the newest in the data".to_owned();
+        let text = "its candles end long before the newest candles in the data".to_owned();
         return Advice { word: AdviceWord::Hold, reason: AdviceReason::Stale, text };
     }
     let record = |pattern: &Pattern| records?.iter().find(|record| record.name == pattern.name);
@@ -32,17 +31,17 @@ pub fn advice(answer: &PatternsAnswer, records: Option<&[PatternRecord]>, is_sta
     let counts = |pattern: &&Pattern| adds(pattern) < 0.0 || backed(pattern);
     let sum: f64 = answer.patterns.iter().filter(counts).map(adds).sum();
     let word = AdviceWord::from(TradeAction::of_sum(side * sum));
-    // What speaks against the action holds it back, and makes none of its own: no record is behind it.
+    // Patterns in the other direction reduce the action, but cause none of their own: no track record supports them.
     if sum > 0.0 && word != AdviceWord::Hold {
         let leading = answer.deciding().find(backed).or_else(|| answer.patterns.iter().find(backed));
         let text = leading.and_then(|pattern| Some(told(record(pattern)?))).unwrap_or_default();
         return Advice { word, reason: AdviceReason::Record, text };
     }
-    // The largest part that is not backed keeps it back.
+    // The largest pattern without support is the reason.
     let unbacked = answer.deciding().find(|pattern| !backed(pattern)).or_else(|| answer.deciding().next());
     let (reason, text) = match unbacked {
-        Some(pattern) if !is_entered(pattern) => (AdviceReason::NotEntered, format!("{} is not entered yet", spoken(pattern))),
-        Some(_) if records.is_none() => (AdviceReason::NoRecord, "no record yet".to_owned()),
+        Some(pattern) if !is_entered(pattern) => (AdviceReason::NotEntered, format!("{} is not triggered yet", spoken(pattern))),
+        Some(_) if records.is_none() => (AdviceReason::NoRecord, "no track record yet".to_owned()),
         Some(pattern) => {
             let text = record(pattern).map_or_else(|| format!("no earlier {} is known", spoken(pattern)), told);
             (AdviceReason::NoBetterThanChance, text)
@@ -52,24 +51,25 @@ pub fn advice(answer: &PatternsAnswer, records: Option<&[PatternRecord]>, is_sta
     Advice { word: AdviceWord::Watch, reason, text }
 }
 
-/// `95 of 100 closes within 0.21 % of 1 USD`, `… within 0.11 % of 1.2043 ETH: see its chart`.
+/// `95% of closes are within 0.21% of $1`, `… within 0.11% of 1.2043 ETH; see the chart of ETH`.
 fn held_peg(Peg { price, within_percent, coin }: &Peg) -> String {
-    let worth = coin.as_ref().map_or_else(|| format!("{price} USD"), |coin| format!("{:.4} {}: see its chart", coin.ratio, coin.symbol));
-    format!("95 of 100 closes within {within_percent:.2} % of {worth}")
+    let in_coin = |coin: &PeggedCoin| format!("{:.4} {symbol}; see the chart of {symbol}", coin.ratio, symbol = coin.symbol);
+    let worth = coin.as_ref().map_or_else(|| format!("${price}"), in_coin);
+    format!("95% of closes are within {within_percent:.2}% of {worth}")
 }
 
 fn held(answer: &PatternsAnswer) -> Advice {
     let ways = |up: bool| answer.deciding().any(|pattern| (pattern.projected_movement > 0.0) == up);
     let (reason, text) = match (ways(true), ways(false)) {
-        (true, true) => (AdviceReason::Disagreement, "signals disagree".to_owned()),
+        (true, true) => (AdviceReason::Disagreement, "patterns disagree".to_owned()),
         (false, false) if answer.patterns.is_empty() => (AdviceReason::NoPattern, "no pattern in these candles".to_owned()),
-        (false, false) => (AdviceReason::NoPattern, "every pattern is over or long past".to_owned()),
+        (false, false) => (AdviceReason::NoPattern, "all patterns have completed or are too old".to_owned()),
         _ => (AdviceReason::Faint, answer.deciding().next().map_or_else(String::new, |pattern| faint(answer, pattern))),
     };
     Advice { word: AdviceWord::Hold, reason, text }
 }
 
-/// `double top was confirmed 41d ago, too long to follow`, `bull flag is still forming`, `bull flag is of low confidence, 0.15`.
+/// `double top was confirmed 41d ago, too old to act on`, `bull flag is still forming`, `bull flag has a low pattern fit of 15%`.
 fn faint(answer: &PatternsAnswer, pattern: &Pattern) -> String {
     let name = spoken(pattern);
     if !is_entered(pattern) {
@@ -77,9 +77,9 @@ fn faint(answer: &PatternsAnswer, pattern: &Pattern) -> String {
     }
     match pattern.detail.as_ref().zip(answer.as_of) {
         Some((detail, as_of)) if TradeAction::of_sum(pattern.confidence) != TradeAction::Hold => {
-            format!("{name} was confirmed {} ago, too long to follow", age(as_of.0 - detail.end_time.0))
+            format!("{name} was confirmed {} ago, too old to act on", age(as_of.0 - detail.end_time.0))
         }
-        _ => format!("{name} is of low confidence, {:.2}", pattern.confidence),
+        _ => format!("{name} has a low pattern fit of {:.0}%", 100.0 * pattern.confidence),
     }
 }
 
@@ -87,18 +87,18 @@ fn is_entered(pattern: &Pattern) -> bool {
     pattern.detail.as_ref().is_some_and(|detail| detail.status == Status::Confirmed)
 }
 
-/// Whether the interval of the difference from any entry lies above zero.
+/// Whether the interval of the difference from the base rate lies above zero.
 fn is_better_than_chance(record: &PatternRecord) -> bool {
     edge(record.target, record.random_target, record.count).is_some_and(|edge| edge.errors > ERRORS_LEAST)
 }
 
-/// `bull flag met its target in 51.3 % of 230, any entry in 58.4 %`.
+/// `bull flag hit its target in 51.3% of 230 cases; base rate 58.4%`.
 fn told(record: &PatternRecord) -> String {
     let name = record.name.word().replace('_', " ");
-    let Some((target, any)) = record.target.zip(record.random_target) else { return format!("no earlier {name} has ended") };
+    let Some((target, any)) = record.target.zip(record.random_target) else { return format!("no earlier {name} has completed") };
     let (target, any, count) = (100.0 * target, 100.0 * any, record.count);
-    let chance = if target > any && !is_better_than_chance(record) { ": may be chance" } else { "" };
-    format!("{name} met its target in {target:.1} % of {count}, any entry in {any:.1} %{chance}")
+    let chance = if target > any && !is_better_than_chance(record) { " (not significant)" } else { "" };
+    format!("{name} hit its target in {target:.1}% of {}; base rate {any:.1}%{chance}", many(count, "case", "cases"))
 }
 
 fn spoken(pattern: &Pattern) -> String {
@@ -127,44 +127,44 @@ mod tests {
     }
 
     #[test]
-    fn no_word_is_stronger_than_the_record_of_its_patterns() {
+    fn no_word_is_stronger_than_the_track_record_of_its_patterns() {
         use AdviceReason as Because;
         use PatternName::{BullFlag, DoubleBottom, DoubleTop};
         use Status::{Confirmed, Forming, Reached};
-        // Of 100, half meet it by chance, give or take 5: 59 is in the interval, 60 is not.
+        // Of 100, 50 hit the target by chance, ±5: 59 is in the interval, 60 is not.
         let chance = || Some(vec![record(BullFlag, 0.59, 100), record(DoubleBottom, 0.40, 100), record(DoubleTop, 0.60, 100)]);
         let proven = || Some(vec![record(BullFlag, 0.60, 100), record(DoubleTop, 0.60, 100)]);
         let (flag, bottom, top) = ((BullFlag, 0.8, Confirmed), (DoubleBottom, 0.7, Confirmed), (DoubleTop, -0.7, Confirmed));
         let cases = [
-            (vec![flag], None, AdviceWord::Watch, Because::NoRecord, "no record yet"),
-            // What the list beside it shows of earlier ones was found in hindsight, and is no record.
+            (vec![flag], None, AdviceWord::Watch, Because::NoRecord, "no track record yet"),
+            // Earlier patterns of the list were detected in hindsight, which is no track record.
             (
                 vec![flag, (BullFlag, 0.0, Reached), (BullFlag, 0.0, Status::Failed), (DoubleTop, 0.0, Reached)],
                 None,
                 AdviceWord::Watch,
                 Because::NoRecord,
-                "no record yet",
+                "no track record yet",
             ),
             (
                 vec![flag],
                 chance(),
                 AdviceWord::Watch,
                 Because::NoBetterThanChance,
-                "bull flag met its target in 59.0 % of 100, any entry in 50.0 %: may be chance",
+                "bull flag hit its target in 59.0% of 100 cases; base rate 50.0% (not significant)",
             ),
             (
                 vec![bottom],
                 chance(),
                 AdviceWord::Watch,
                 Because::NoBetterThanChance,
-                "double bottom met its target in 40.0 % of 100, any entry in 50.0 %",
+                "double bottom hit its target in 40.0% of 100 cases; base rate 50.0%",
             ),
             (
                 vec![flag],
                 proven(),
                 AdviceWord::StrongBuy,
                 Because::Record,
-                "bull flag met its target in 60.0 % of 100, any entry in 50.0 %",
+                "bull flag hit its target in 60.0% of 100 cases; base rate 50.0%",
             ),
             (vec![bottom], proven(), AdviceWord::Watch, Because::NoBetterThanChance, "no earlier double bottom is known"),
             (
@@ -172,23 +172,29 @@ mod tests {
                 proven(),
                 AdviceWord::Buy,
                 Because::Record,
-                "bull flag met its target in 60.0 % of 100, any entry in 50.0 %",
+                "bull flag hit its target in 60.0% of 100 cases; base rate 50.0%",
             ),
-            (vec![(BullFlag, 0.4, Forming)], proven(), AdviceWord::Watch, Because::NotEntered, "bull flag is not entered yet"),
-            (vec![(BullFlag, 0.4, Forming)], None, AdviceWord::Watch, Because::NotEntered, "bull flag is not entered yet"),
+            (vec![(BullFlag, 0.4, Forming)], proven(), AdviceWord::Watch, Because::NotEntered, "bull flag is not triggered yet"),
+            (vec![(BullFlag, 0.4, Forming)], None, AdviceWord::Watch, Because::NotEntered, "bull flag is not triggered yet"),
             (
                 vec![top],
                 chance(),
                 AdviceWord::StrongSell,
                 Because::Record,
-                "double top met its target in 60.0 % of 100, any entry in 50.0 %",
+                "double top hit its target in 60.0% of 100 cases; base rate 50.0%",
             ),
-            // What points the other way makes no word of its own.
-            (vec![(BullFlag, 0.7, Confirmed), (DoubleTop, -0.3, Confirmed)], None, AdviceWord::Watch, Because::NoRecord, "no record yet"),
-            (vec![flag, (DoubleTop, -0.75, Confirmed)], proven(), AdviceWord::Hold, Because::Disagreement, "signals disagree"),
+            // A pattern in the other direction causes no word of its own.
+            (
+                vec![(BullFlag, 0.7, Confirmed), (DoubleTop, -0.3, Confirmed)],
+                None,
+                AdviceWord::Watch,
+                Because::NoRecord,
+                "no track record yet",
+            ),
+            (vec![flag, (DoubleTop, -0.75, Confirmed)], proven(), AdviceWord::Hold, Because::Disagreement, "patterns disagree"),
             (vec![(BullFlag, 0.1, Forming)], proven(), AdviceWord::Hold, Because::Faint, "bull flag is still forming"),
-            (vec![(BullFlag, 0.1, Confirmed)], proven(), AdviceWord::Hold, Because::Faint, "bull flag is of low confidence, 0.10"),
-            (vec![(BullFlag, 0.0, Reached)], proven(), AdviceWord::Hold, Because::NoPattern, "every pattern is over or long past"),
+            (vec![(BullFlag, 0.1, Confirmed)], proven(), AdviceWord::Hold, Because::Faint, "bull flag has a low pattern fit of 10%"),
+            (vec![(BullFlag, 0.0, Reached)], proven(), AdviceWord::Hold, Because::NoPattern, "all patterns have completed or are too old"),
             (vec![], None, AdviceWord::Hold, Because::NoPattern, "no pattern in these candles"),
         ];
         for (patterns, records, word, reason, text) in cases {
@@ -203,7 +209,7 @@ mod tests {
         old.patterns[0].confidence = 0.91;
         old.as_of = Some(model::time::Time(41 * DAY_MS));
         let given = advice(&old, None, false);
-        assert_eq!((given.reason, given.text.as_str()), (AdviceReason::Faint, "double top was confirmed 5w ago, too long to follow"));
+        assert_eq!((given.reason, given.text.as_str()), (AdviceReason::Faint, "double top was confirmed 5w ago, too old to act on"));
     }
 
     #[test]
@@ -236,7 +242,7 @@ mod tests {
         let advice = advice(&explained, None, false);
         assert_eq!(
             (advice.word, advice.reason, advice.text.as_str()),
-            (AdviceWord::Hold, AdviceReason::Pegged, "95 of 100 closes within 0.10 % of 1 USD")
+            (AdviceWord::Hold, AdviceReason::Pegged, "95% of closes are within 0.10% of $1")
         );
         // The last days rise.
         assert_eq!(trendlines(&candles.as_candles().part(0..196), 6, false).trend, Trend::Sideways);

@@ -1,5 +1,5 @@
-//! Price returns after signals without a target: the trend word at each candle, and a token's rank by holder growth. A signal uses only
-//! data up to its candle and is judged by the closes after it.
+//! Price returns after signals without a target: the trend label at each candle, and a token's rank by holder growth. A signal uses only
+//! data up to its candle and is evaluated by the closes after it.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,10 +16,10 @@ use model::{
     time::{DAY_MS, Day, Time},
 };
 
-/// Number of candles from which a trend word is determined (the default of GET /technical/{contractAddress}/trendline), and over which it
-/// is judged.
+/// Number of candles from which a trend label is determined (the default of GET /technical/{contractAddress}/trendline), and over which it
+/// is evaluated.
 pub const TREND_CANDLES: usize = 14;
-/// Number of days over which growth is measured, between two rankings, and over which a rank is judged.
+/// Number of days over which growth is measured, between two rankings, and over which a rank is evaluated.
 pub const GROWTH_DAYS: u64 = growth::WINDOW_DAYS_DEFAULT;
 /// Thirds of a ranking, fastest first.
 const THIRDS: [&str; 3] = ["fastest_third", "middle_third", "slowest_third"];
@@ -30,7 +30,7 @@ pub struct SignalReturn {
     pub word: &'static str,
     /// Start of the candle; the entry is at its close.
     pub timestamp: Time,
-    /// Percent change from the entry to the close after the judged span.
+    /// Percent change from the entry to the close after the evaluated span.
     pub percent: f64,
     /// Baseline of unconditional entries: for trends at every candle of the token, for ranks in every token ranked that day.
     pub baseline: ReturnBaseline,
@@ -49,11 +49,11 @@ pub struct ReturnBaseline {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReturnRecord {
-    /// A trend word, or a third of the ranking.
+    /// A trend label, or a third of the ranking.
     pub word: &'static str,
-    /// Number of signals. Spans of neighbouring candles overlap, so they are not independent.
+    /// Number of signals. Spans of adjacent candles overlap, so they are not independent.
     pub count: u64,
-    /// Mean return in percent, from close to close over the span. Null without signals, as are those below.
+    /// Mean return in percent, from close to close over the span. Null without signals, like the fields below.
     pub mean_return: Option<f64>,
     /// Median return in percent.
     pub median_return: Option<f64>,
@@ -77,7 +77,7 @@ impl ReturnRecord {
     }
 }
 
-/// Trend word at each of the last candles that has `TREND_CANDLES` successors. `candles` must be valid, oldest first.
+/// Trend label at each of the last candles that has `TREND_CANDLES` successors. `candles` must be valid, oldest first.
 pub fn after_trends(candles: &Candles<'_>) -> Vec<SignalReturn> {
     let first = candles.len().saturating_sub(REPLAYED);
     let percent = |at: usize| change(candles.close[at], candles.close[at + TREND_CANDLES]);
@@ -139,7 +139,7 @@ impl RankedToken<'_> {
     }
 }
 
-/// Records of the words with signals, in the order of `words`.
+/// Records of the labels with signals, in the order of `words`.
 fn records(words: &[&'static str], signals: &[SignalReturn]) -> Vec<ReturnRecord> {
     let record = |&word: &&'static str| {
         let of_word: Vec<&SignalReturn> = signals.iter().filter(|signal| signal.word == word).collect();

@@ -133,8 +133,8 @@ proptest! {
         let model = Model::built_in();
         let whole = closes(&prices);
         let cut = (prices.len() as f64 * share) as usize;
-        let all = replay(&whole.as_candles(), model, &mut |_, _| true).expect("nobody stops it");
-        let known = replay(&whole.as_candles().part(0..cut), model, &mut |_, _| true).expect("nobody stops it");
+        let all = replay(&whole.as_candles(), model, &mut |_, _| true).expect("it is not canceled");
+        let known = replay(&whole.as_candles().part(0..cut), model, &mut |_, _| true).expect("it is not canceled");
         let last = Time(whole.timestamp[cut - 1]);
         let before: Vec<Signal> = all.iter().copied().filter(|signal| signal.timestamp <= last).collect();
         prop_assert_eq!(on_the_day(&known), on_the_day(&before));
@@ -147,7 +147,7 @@ proptest! {
     #[test]
     fn a_signal_is_what_the_program_answered_that_day(prices in walk()) {
         let whole = closes(&prices);
-        let all = replay(&whole.as_candles(), Model::built_in(), &mut |_, _| true).expect("nobody stops it");
+        let all = replay(&whole.as_candles(), Model::built_in(), &mut |_, _| true).expect("it is not canceled");
         for at in 20..prices.len() {
             let answer = patterns(&whole.as_candles().part(0..at + 1), true);
             let fresh = |name| {

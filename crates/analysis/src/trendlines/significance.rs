@@ -16,7 +16,7 @@ const SIGNIFICANT: f64 = 0.10;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Significance {
-    /// Significant direction (p below 0.10); else sideways.
+    /// Significant direction (p below 0.10), or sideways.
     pub trend: Trend,
     /// Combined p-value of both tests: twice the smaller (Bonferroni), at most 1.
     pub p: f64,

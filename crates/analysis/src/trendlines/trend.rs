@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{Trend, window::Window};
 use crate::numeric::{Line, mean_and_deviation, sigmoid};
 
-/// Fitted to 480 spans of 30, 60 and 150 real candles, each labelled by two chartists. One point of score multiplies the odds by e.
+/// Fitted to 480 spans of 30, 60 and 150 real candles, each labeled by two chartists. One point of score multiplies the odds by e.
 pub const WEIGHTS: Weights = Weights {
     // Per standard deviation of a random walk with such steps.
     net: 7.70,
@@ -21,9 +21,9 @@ pub const WEIGHTS: Weights = Weights {
     threshold: 4.36,
 };
 
-/// Added to the threshold, divided by the number of closes. Not fitted, since no spans shorter than 30 were labelled: it keeps noise about
+/// Added to the threshold, divided by the number of closes. Not fitted, since no spans shorter than 30 were labeled: it keeps noise about
 /// a level, which can look like anything in few candles, from being called a trend (at most an eighth of spans of 14). Its effect on the
-/// labelled spans is negligible.
+/// labeled spans is negligible.
 const SHORT: f64 = 36.0;
 
 /// Maximum range of the log closes that counts as a constant price.
@@ -108,14 +108,14 @@ pub(super) struct TrendVerdict {
     pub(super) why: Option<TrendReasons>,
 }
 
-/// The chance that any word has, whatever the measures say: the 480 labelled spans cannot tell 0.99 from certainty.
+/// Minimum probability of each label, whatever the measures are: 480 labeled spans cannot distinguish 0.99 from certainty.
 const DOUBT: f64 = 0.005;
 
 /// Added to the doubt, divided by the square of the number of closes. Not fitted, as `SHORT`: with 14 closes no chance is over 0.94, and its
-/// effect on the labelled spans is small.
+/// effect on the labeled spans is small.
 const DOUBT_SHORT: f64 = 5.0;
 
-/// A chance of one of the three words, no surer than the labels and so many closes allow.
+/// Probability of one of the three labels, limited by the number of labeled spans and of closes.
 pub(super) fn less_sure(chance: f64, closes: usize) -> f64 {
     let doubt = DOUBT + DOUBT_SHORT / (closes * closes).max(25) as f64;
     (chance * (1.0 - 3.0 * doubt) + doubt).clamp(0.0, 1.0)
@@ -179,7 +179,7 @@ impl Weights {
         self.parts(measures).iter().map(|part| part.contribution).sum()
     }
 
-    /// P(uptrend) = σ(score − threshold), P(downtrend) = σ(−score − threshold); sideways is the rest. Each as sure as so many closes allow.
+    /// P(uptrend) = σ(score − threshold), P(downtrend) = σ(−score − threshold); sideways is the rest. Each is limited by the number of closes.
     pub fn chances(&self, measures: &Measures) -> Chances {
         let (score, threshold) = (self.score(measures), measures.threshold(self));
         let (uptrend, downtrend) = (sigmoid(score - threshold), sigmoid(-score - threshold));

@@ -26,7 +26,7 @@ pub(super) struct Measure {
     /// Median true range (Wilder 1978) of a candle.
     pub(super) true_range: f64,
     /// Maximum distance from the line at which an extreme touches it, or a close is not beyond it: 0.35 of the median true range, at least
-    /// 1 % and at most 4 % of the range between the 2nd and 98th percentile of prices.
+    /// 1% and at most 4% of the range between the 2nd and 98th percentile of prices.
     pub(super) tolerance: f64,
 }
 

@@ -87,7 +87,7 @@ impl YieldCurve {
         c2 == 0.0 && c3 == 0.0
     }
 
-    /// The optimal deposit within `low..=high` if money costs `price`: where f' = price, else the nearer end.
+    /// The optimal deposit within `low..=high` if money costs `price`: where f' = price, or the nearer end.
     pub fn best(&self, price: f64, low: f64, high: f64) -> f64 {
         if self.slope(low) <= price {
             return low;

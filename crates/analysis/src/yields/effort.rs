@@ -15,7 +15,7 @@ const TIGHT_STEPS: u64 = 500_000;
 pub struct Effort<'a> {
     spent: u64,
     limit: u64,
-    /// Called with (done, total); returns false if the request was cancelled.
+    /// Called with (done, total); returns false if the request was canceled.
     keep_on: &'a mut dyn FnMut(u64, u64) -> bool,
     told: u64,
     pub cancelled: bool,

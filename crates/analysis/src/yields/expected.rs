@@ -1,5 +1,5 @@
-//! What a pool can be expected to pay: the median of the days on which it was seen, else what it quotes; and what speaks against its quote.
-//! The thresholds are this program's own choice, without a published source.
+//! Expected APY of a pool: the median of its observed days, or its quote; and reasons to doubt the quote. The thresholds are this program's
+//! own choice, without a published source.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,31 +7,31 @@ use serde::Serialize;
 use crate::numeric::median;
 use model::yield_rows::YieldDay;
 
-/// Days back from the newest one that count.
+/// Days that count, back from the newest.
 pub const DAYS: usize = 30;
-/// Fewest days that make a history.
+/// Minimum days of a history.
 const DAYS_MIN: usize = 7;
-/// Times the mean of 30 days, and times the highest day, from which a quote is above what the pool is known for.
+/// Multiples of the 30-day mean and of the highest day above which a quote is unusual for the pool.
 const ABOVE_MEAN: f64 = 1.5;
 const ABOVE_HIGHEST: f64 = 1.1;
-/// Percent a year under which a pool pays nothing.
+/// Percent per year below which a pool pays nothing.
 const NOTHING: f64 = 0.005;
 
-/// Where an expected yield comes from.
+/// Source of an expected yield.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum YieldBasis {
-    /// The median of this many days on which the pool was seen.
+    /// The median of this number of observed days.
     History(usize),
     /// The pool's quote.
     Quoted,
 }
 
-/// What speaks against a pool's quoted APY.
+/// A reason to doubt a pool's quoted APY, with its value.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct YieldRemark {
     pub code: YieldDoubt,
-    /// The highest day before, or the mean of 30 days, in percent a year; null for the others.
+    /// The highest earlier day, or the 30-day mean, in percent per year; null for other reasons.
     pub usual_apy: Option<f64>,
 }
 
@@ -39,32 +39,32 @@ pub struct YieldRemark {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum YieldDoubt {
-    /// On most days of 30 it paid nothing.
+    /// It paid nothing on most of 30 days.
     StuckAtZero,
-    /// More than it paid on the highest day that was seen before.
+    /// Above its highest earlier day.
     AboveHistory,
-    /// Far more than the mean of 30 days that the dataset gives.
+    /// Far above the 30-day mean in the dataset.
     AboveMean,
-    /// Another token may come out than went in.
+    /// The withdrawn token may differ from the deposited one.
     TwoSided,
-    /// The dataset marks its figures as odd.
+    /// The dataset marks its values as outliers.
     Outlier,
 }
 
-/// What a pool is known to have paid, in percent a year.
+/// Known yields of a pool, in percent per year.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct YieldRecord<'a> {
     pub quoted: f64,
     /// Oldest first.
     pub days: &'a [YieldDay],
-    /// Mean of 30 days that the dataset gives.
+    /// 30-day mean in the dataset.
     pub mean_30d: Option<f64>,
     pub two_sided: bool,
     pub outlier: bool,
 }
 
 impl YieldRecord<'_> {
-    /// The days that count; none where they are too few for a history.
+    /// The days that count; none if they are too few for a history.
     fn recent(&self) -> &[YieldDay] {
         let Some(newest) = self.days.last() else { return &[] };
         let from = self.days.partition_point(|day| day.day.0 <= newest.day.0 - DAYS as i32);
@@ -72,7 +72,7 @@ impl YieldRecord<'_> {
         if recent.len() < DAYS_MIN { &[] } else { recent }
     }
 
-    /// Percent a year that can be expected before any deposit, and where that comes from.
+    /// Expected yield before any deposit, in percent per year, and its source.
     pub fn expected(&self) -> (f64, YieldBasis) {
         let recent = self.recent();
         if recent.is_empty() {
@@ -82,8 +82,8 @@ impl YieldRecord<'_> {
         (median(&mut paid), YieldBasis::History(recent.len()))
     }
 
-    /// Yearly spread of the daily returns in percent, as DefiLlama's `sigma`: the standard deviation of `(1 + apy)^(1/365) - 1`, times
-    /// the root of 365. Compared with theirs for 41 pools with their history: the median ratio is 1.0002.
+    /// Annualized spread of the daily returns in percent, as DefiLlama's `sigma`: the standard deviation of `(1 + apy)^(1/365) - 1`, times
+    /// √365. For 41 pools with their history, the median ratio to DefiLlama's values is 1.0002.
     pub fn sigma(&self) -> Option<f64> {
         let recent = self.recent();
         let returns: Vec<f64> = recent.iter().map(|day| (1.0 + (day.apy / 100.0).max(0.0)).powf(1.0 / 365.0) - 1.0).collect();
@@ -93,7 +93,7 @@ impl YieldRecord<'_> {
         (!returns.is_empty()).then(|| 100.0 * (squares / (count - 1.0)).sqrt() * 365f64.sqrt())
     }
 
-    /// What speaks against the quote.
+    /// Reasons to doubt the quote.
     pub fn remarks(&self) -> Vec<YieldRemark> {
         let recent = self.recent();
         let mean = self.mean_30d.filter(|_| recent.is_empty());

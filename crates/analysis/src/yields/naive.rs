@@ -24,12 +24,12 @@ impl Totals {
         self.earned - self.gas
     }
 
-    /// Mean score of the placed money, weighted by value: 0 is safest, 100 riskiest; `None` if nothing is placed.
+    /// Mean score of the allocated money, weighted by value: 0 is safest, 100 riskiest; `None` if nothing is allocated.
     pub fn risk_score(&self) -> Option<f64> {
         (self.placed > 0.0).then(|| self.risk / self.placed)
     }
 
-    /// Adds a deposit in USD and its earnings in USD a year.
+    /// Adds a deposit in USD and its earnings in USD per year.
     pub(super) fn add(&mut self, pool: &YieldPool, amount: f64, earned: f64) {
         self.placed += amount;
         self.earned += earned;

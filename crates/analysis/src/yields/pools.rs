@@ -1,4 +1,4 @@
-//! Eligible yield pools, prepared once per generation: single-asset pools with usable figures, by token and chain.
+//! Eligible yield pools, prepared once per data snapshot: single-asset pools with usable values, by token and chain.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -18,7 +18,7 @@ use model::{
     yield_rows::{NATIVE, YieldDay},
 };
 
-/// A single-asset pool. Values are in USD, rates are fractions a year.
+/// A single-asset pool. Values are in USD, rates are fractions per year.
 #[derive(Debug, Clone)]
 pub struct YieldPool {
     pub id: String,
@@ -27,15 +27,15 @@ pub struct YieldPool {
     pub token: Address,
     pub meta: Option<String>,
     pub tvl: f64,
-    /// Quoted yield before any deposit, in percent a year.
+    /// Quoted yield before any deposit, in percent per year.
     pub quoted: f64,
-    /// Yield before any deposit with which the plan reckons, in percent a year.
+    /// Yield before any deposit that the plan expects, in percent per year.
     pub expected: f64,
     pub basis: YieldBasis,
     pub remarks: Vec<YieldRemark>,
     pub curve: YieldCurve,
     pub score: f64,
-    /// What the score is made of.
+    /// Parts of the score.
     pub traits: RiskTraits,
     pub outlier: bool,
     /// Gas of the approval and of the deposit in USD; `None` if the chain's gas price is unknown.
@@ -80,7 +80,7 @@ impl Pools {
         Self::from_rows(dataset.yields(), gas, |pool| dataset.yield_days_of(pool))
     }
 
-    /// Builds the pools from the usable rows; `gas` returns the USD price of 100,000 gas on a chain, `days` what is known of a pool's past.
+    /// Builds the pools from the usable rows; `gas` returns the USD price of 100,000 gas on a chain, `days` a pool's known past.
     pub fn from_rows<'a>(rows: &[YieldRow], gas: impl Fn(&Chain) -> Option<f64>, days: impl Fn(&str) -> &'a [YieldDay]) -> Self {
         let chains: HashSet<Chain> = rows.iter().filter_map(|row| row.chain.clone()).collect();
         let gas: HashMap<&Chain, f64> = chains.iter().filter_map(|chain| Some((chain, gas(chain)?))).collect();

@@ -121,10 +121,10 @@ impl Category {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct RiskPart {
     /// `size`: of its TVL; `age`: days observed; `swings`: of its yield; `rewards`: share of the yield paid in them; `category`: staking the
-    /// least, DEX the most; `outlier`: marked as one by the data.
+    /// least, DEX the most; `outlier`: marked as an outlier in the data.
     pub name: &'static str,
     pub points: f64,
-    /// The points that it can have at most.
+    /// Maximum points.
     pub most: u8,
 }
 

@@ -1,5 +1,5 @@
 //! Rounding of the optimum to whole smallest units: all deposits are rounded down, then the remainder is distributed to where it earns
-//! most. Every cap holds in whole units, and a fully placed token is placed to its last unit.
+//! most. Every cap holds in whole units, and a fully allocated token is allocated to its last unit.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! The wallet to be placed: each token of the request as a holding with its value, or held back with a reason.
+//! The wallet to allocate: each token of the request as a holding with its value, or excluded with a reason.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::market::price;
 use model::data::Data;
 use model::{address::Address, chain::Chain};
 
-/// Reason why money is not placed.
+/// Reason why money is not allocated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "UnplacedReason")]
@@ -46,16 +46,16 @@ pub struct WalletToken {
     pub address: Address,
     pub symbol: Option<String>,
     pub amount: U256,
-    /// Chain of its placement: the first requested chain that the token is on.
+    /// Chain of its deposits: the first requested chain that the token is on.
     pub chain: Option<Chain>,
     pub decimals: Option<u32>,
     /// USD per token; `None` if `held` has the reason.
     pub price: Option<f64>,
-    /// Reason why it cannot be placed at all.
+    /// Reason why none of it can be allocated.
     pub held: Option<UnplacedReason>,
 }
 
-/// Maximum decimals, and maximum USD value: larger figures must be mistakes.
+/// Maximum decimals, and maximum USD value: larger values must be mistakes.
 const DECIMALS_MAX: i64 = 77;
 const VALUE_MAX: f64 = 1e150;
 

@@ -1,5 +1,4 @@
-//! The person's own levels and notes, as the last parts of a report: after the sources, where nothing is compared when the report is
-//! verified.
+//! Your own levels and notes, as the last sections of a report: after the sources, where verification compares nothing.
 
 use super::{Block, Document, DocumentTable, Level, Section, StyledText};
 use model::{
@@ -9,7 +8,7 @@ use model::{
 };
 
 impl Document {
-    /// Adds those of the report's tokens.
+    /// Adds the annotations of the report's tokens.
     pub fn annotate(&mut self, tokens: impl IntoIterator<Item = Address>, own: &Annotations) {
         for token in tokens {
             let Some(own) = own.get(&token) else { continue };
@@ -29,9 +28,9 @@ fn section(name: &str, own: &TokenAnnotations) -> Option<Section> {
     if !own.levels.is_empty() {
         let row = |level: &OwnLevel| vec![StyledText::plain(&level.name), StyledText::plain(format::price(Some(level.price)))];
         let rows = own.levels.iter().map(row).collect();
-        blocks.push(Block::Table(DocumentTable { caption: "", header: &["level", "price"], rows }));
+        blocks.push(Block::Table(DocumentTable { caption: "", header: &["Level", "Price"], rows }));
     }
-    let (title, note) = (format!("own notes on {name}"), "written by hand, not from the data".to_owned());
+    let (title, note) = (format!("Your notes on {name}"), "written by you, not from the data".to_owned());
     (!blocks.is_empty()).then_some(Section { level: Level::Token, title, note, blocks })
 }
 
@@ -41,11 +40,11 @@ mod tests {
     use crate::document::{DocumentForm, figures_of};
 
     #[test]
-    fn own_words_are_in_the_report_and_are_not_verified() {
+    fn your_notes_are_in_the_report_and_are_not_verified() {
         let tokens = [Address([1; 20]), Address([2; 20]), Address([3; 20])];
         let section = |title: &str, note: String| Section { level: Level::Token, title: title.to_owned(), note, ..Section::default() };
         let sections =
-            vec![section("UNI", tokens[0].to_string()), section("LINK", tokens[1].to_string()), section("sources", String::new())];
+            vec![section("UNI", tokens[0].to_string()), section("LINK", tokens[1].to_string()), section("Sources", String::new())];
         let document = || Document { sections: sections.clone(), ..Document::default() };
         let own = TokenAnnotations { levels: vec![OwnLevel::new("entry", 7.5).expect("a level")], note: "watch <the> unlock".to_owned() };
         let own = Annotations::from([(tokens[0], own), (tokens[2], TokenAnnotations::default())]);
@@ -54,7 +53,7 @@ mod tests {
             with.annotate(tokens, &own);
             let text = with.write(form);
             assert!(text.contains("unlock") && text.contains("7.5000") && !text.contains("<the>"), "{text}");
-            assert!(text.to_lowercase().contains("own notes on uni") && text.to_lowercase().matches("own notes").count() == 1, "{text}");
+            assert!(text.contains("Your notes on UNI") && text.matches("Your notes").count() == 1, "{text}");
             assert_eq!(figures_of(&text), figures_of(&bare.write(form)));
             with = document();
             with.annotate([tokens[1]], &own);

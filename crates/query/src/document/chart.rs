@@ -1,4 +1,4 @@
-//! The chart of a report: selection of candles, lines and levels, and their rendering as SVG on a logarithmic price scale. All figures come
+//! The chart of a report: selection of candles, lines and levels, and their rendering as SVG on a logarithmic price scale. All values come
 //! from the answers; only positions are computed here.
 
 mod svg;
@@ -121,7 +121,7 @@ impl Chart {
         Some(Self { caption, bars, strokes, levels })
     }
 
-    /// Renders an SVG for embedding in a page, which supplies the colours.
+    /// Renders an SVG for embedding in a page, which supplies the colors.
     pub(super) fn svg(&self) -> String {
         svg::draw(self)
     }

@@ -1,13 +1,15 @@
-//! The facts of a token in a report: verdict, levels, checklist, holders, posts, DEXes. Taken from the report's JSON; missing parts are
-//! reported as such. Renders and computes nothing.
+//! The sections of a token in a report: summary, performance, chart, security, holders, liquidity, posts. Taken from the report's JSON;
+//! missing parts are reported as such. Renders and computes nothing.
 
 mod levels;
+mod performance;
+mod summary;
 
 use serde_json::Value;
 
 use crate::document::{Block, DocumentTable, Level, Section, StyledText, Tone, chart::Chart, words};
 use analysis::patterns::PatternRecord;
-use model::chain::Chain;
+use model::chain::{CHAINS, Chain};
 use model::format::{self, MISSING, many};
 use security::{AnomalyCode, CheckState, Danger, Group, score::too_little_known, simulation::TRADES};
 
@@ -24,28 +26,29 @@ pub(super) struct Extras {
     pub(super) card: Option<usize>,
     /// Track record of that pattern's name.
     pub(super) record: Option<PatternRecord>,
-    /// Why prices beside the levels and the chart are missing.
+    /// Why current prices and the chart are missing.
     pub(super) why_plain: Option<&'static str>,
-    /// That the token's candles end long before others'.
+    /// Clause about the lag of the token's candles, if they are stale.
     pub(super) stale: Option<String>,
-    /// Why no post can be known: the table is missing or unusable.
+    /// Why there can be no posts: the table is missing or unusable.
     pub(super) no_posts: Option<String>,
 }
 
 /// Returns the sections of one token of a report.
 pub(super) fn token(token: &Value, extras: Extras) -> Vec<Section> {
     let either = |section: PartSection| section.unwrap_or_else(|why_not| why_not);
-    let stale = extras.stale.as_deref();
     let warning = warning(&token["security"]);
-    let mut sections = vec![head(token, warning.as_deref(), stale), verdict(token)];
+    let mut sections = vec![head(token, warning.as_deref()), summary::section(token, &extras)];
+    let stale = extras.stale.map(|lag| format!("stale: {lag}"));
+    let stale = stale.as_deref();
+    sections.push(either(performance::section(token, stale)));
     sections.push(either(levels::trendlines(&token["trendline"], extras.chart, extras.why_plain, stale)));
     let card = extras.card.filter(|_| warning.is_none());
     sections.extend(card.map(|card| levels::trade_card(&token["patterns"], card, extras.record.as_ref(), stale)));
-    sections.extend([levels::patterns(&token["patterns"], warning.is_none()), checklist(&token["security"])].map(either));
+    sections.extend([levels::patterns(&token["patterns"], warning.is_none()), security(&token["security"])].map(either));
     sections.extend(simulated(&token["security"]["simulation"]));
-    sections.push(either(holders(token)));
+    sections.extend([holders(token), liquidity(token)].map(either));
     sections.extend(posts(&token["token"], extras.no_posts.as_deref()));
-    sections.push(either(dexes(&token["dexes"])));
     sections
 }
 
@@ -78,7 +81,7 @@ impl Section {
 /// Returns the part's answer. Errors: a section that explains the missing answer.
 fn answered<'a>(title: &str, part: &'a Value) -> Result<&'a Value, Section> {
     let (why, tone) = match (part, part["error"]["detail"].as_str()) {
-        (Value::Null, _) => ("not analysed yet", Tone::Quiet),
+        (Value::Null, _) => ("not analyzed yet", Tone::Quiet),
         (_, Some(detail)) => (detail, Tone::Warning),
         _ => return Ok(part),
     };
@@ -87,7 +90,7 @@ fn answered<'a>(title: &str, part: &'a Value) -> Result<&'a Value, Section> {
     Err(section)
 }
 
-/// The warning that stands before everything else about the token.
+/// The warning that precedes everything else about the token.
 pub(super) fn warning(security: &Value) -> Option<String> {
     let found = list(&security["checks"]).iter().filter(|check| check["state"] == CheckState::Found.word());
     let codes = found.filter_map(|check| AnomalyCode::ALL.iter().find(|code| check["code"] == code.word()).copied());
@@ -95,40 +98,17 @@ pub(super) fn warning(security: &Value) -> Option<String> {
     words::warning(Danger::new(recommendation, codes), security["securityScore"].as_i64().unwrap_or_default())
 }
 
-fn head(token: &Value, warning: Option<&str>, stale: Option<&str>) -> Section {
+fn head(token: &Value, warning: Option<&str>) -> Section {
     let of = &token["token"];
-    let symbol = of["symbol"].as_str().or_else(|| of["name"].as_str()).unwrap_or("token");
+    let symbol = of["symbol"].as_str().or_else(|| of["name"].as_str()).unwrap_or("Token");
     let mut head = Section { level: Level::Token, ..Section::part(symbol, word(&token["token_address"])) };
     if let Some(warning) = warning {
         head.say(warning, Tone::Bad);
     }
-    if let Some(name) = of["name"].as_str() {
-        // A figure has the day of the row that it comes from.
-        let day = |as_of: &Value| as_of.as_str().and_then(|time| time.get(..10)).map_or_else(String::new, |day| format!(" of {day}"));
-        let figures = format!(
-            "{name} · price {} USD{} · market cap {} USD{} · whales {}{}",
-            format::price(of["price"].as_f64()),
-            day(&of["price_as_of"]),
-            format::human(of["market_cap"].as_f64()),
-            day(&of["market_cap_as_of"]),
-            word(&of["whale_accumulation_trend"]),
-            whales(&of["whale_change"]),
-        );
-        head.say(figures, Tone::Plain);
-    } else if let Some(detail) = of["error"]["detail"].as_str() {
+    if let Some(detail) = of["error"]["detail"].as_str() {
         head.say(detail, Tone::Warning);
     }
-    if let Some(stale) = stale {
-        head.say(stale, Tone::Warning);
-    }
     head
-}
-
-/// `: -4.2 % from 2026-01-01 to 2026-01-08 (holder_counts)`.
-fn whales(change: &Value) -> String {
-    let (Some(from), Some(to)) = (change["from"].as_str(), change["to"].as_str()) else { return String::new() };
-    let percent = change["percent"].as_f64().map_or_else(String::new, |percent| format!("{percent:+.1} % "));
-    format!(": {percent}from {from} to {to} (holder_counts)")
 }
 
 /// Tone of a security score; neutral if too little is known for a verdict.
@@ -146,35 +126,7 @@ pub fn score_text(score: i64, recommendation: &str) -> String {
     if too_little_known(recommendation) { "?".to_owned() } else { score.to_string() }
 }
 
-fn verdict(token: &Value) -> Section {
-    let mut section = Section::part("verdict", "");
-    let security = &token["security"];
-    if let Some(score) = security["securityScore"].as_i64() {
-        let recommendation = word(&security["recommendation"]);
-        let says = format!("{} of 100 · {recommendation}", score_text(score, recommendation));
-        section.labelled("security", says, tone_of_score(score, recommendation));
-        let parts = [("code", "codePatterns"), ("transfers", "transactionPatterns"), ("holders", "holderDistribution")];
-        let risk = parts.map(|(name, key)| format!("{name} {}", number(&security["anomalyDetection"][key]["score"], 1)));
-        section.labelled("risk, 0–100", risk.join(" · "), Tone::Plain);
-    } else {
-        section.labelled("security", word_or(&security["error"]["detail"], "not analysed yet"), Tone::Quiet);
-    }
-    let trendline = &token["trendline"];
-    if let Some(trend) = trendline["trend"].as_str() {
-        let says = format!("{}, confidence {}", words::shown(trend).to_lowercase(), number(&trendline["confidence"], 2));
-        section.labelled("trend", says, Tone::Plain);
-    }
-    let patterns = &token["patterns"];
-    if let Some(advice) = patterns["advice"]["word"].as_str() {
-        let says = format!("{}: {}", words::shown(advice), word(&patterns["advice"]["text"]));
-        section.labelled("chart patterns", says, Tone::Plain);
-    } else if let Some(action) = patterns["recommendedAction"].as_str() {
-        section.labelled("chart patterns", words::shown(action), Tone::Plain);
-    }
-    section
-}
-
-/// Symbol of a check's state; what passed with a remark has no tick. Terminals without Unicode map it through their own table.
+/// Symbol of a check's state; a passed check with a remark has no tick. Terminals without Unicode map it through their own table.
 pub fn check_mark(state: CheckState, remarkable: bool) -> &'static str {
     match state {
         CheckState::Passed if remarkable => "i",
@@ -188,51 +140,71 @@ pub fn check_mark(state: CheckState, remarkable: bool) -> &'static str {
 fn state_text(state: CheckState) -> &'static str {
     match state {
         CheckState::Found => "found",
-        CheckState::Unheld => "nobody's",
-        CheckState::NotChecked => "not checked: data missing",
+        CheckState::Unheld => "renounced",
+        CheckState::NotChecked => "not checked (missing data)",
         CheckState::Passed => "passed",
     }
 }
 
-/// Findings, then unavailable checks and remarks, under their questions; other passed checks are counted.
-fn checklist(part: &Value) -> PartSection {
-    let security = answered("checklist", part)?;
+/// The verdict; then findings, unavailable checks and remarks under their questions. Other passed checks are counted.
+fn security(part: &Value) -> PartSection {
+    let security = answered("Security", part)?;
     let checks = list(&security["checks"]);
     let is = |check: &Value, state: CheckState| word(&check["state"]) == state.word();
     let count = |state: CheckState| checks.iter().filter(|check| is(check, state)).count();
     let counted = CheckState::ALL.map(|state| (count(state), state)).into_iter().filter(|(count, _)| *count > 0);
     let counts: Vec<String> = counted.map(|(count, state)| format!("{count} {}", state_text(state))).collect();
-    let mut section = Section::part("checklist", counts.join(" · "));
+    let mut section = Section::part("Security", counts.join(" · "));
+    if let Some(score) = security["securityScore"].as_i64() {
+        let recommendation = word(&security["recommendation"]);
+        let text = format!("{}/100 · {recommendation}", score_text(score, recommendation));
+        section.labelled("Score", text, tone_of_score(score, recommendation));
+        let parts = [("code", "codePatterns"), ("transfers", "transactionPatterns"), ("holders", "holderDistribution")];
+        let risk = parts.map(|(name, key)| format!("{name} {}", number(&security["anomalyDetection"][key]["score"], 1)));
+        section.labelled("Risk, 0–100", risk.join(" · "), Tone::Plain);
+    }
+    let before = section.blocks.len();
     for group in Group::ALL {
-        let name = group.word();
         let quiet = |check: &&Value| is(check, CheckState::Passed) && check["remarkable"] != true;
-        let open = checks.iter().filter(|check| word(&check["group"]) == name && !quiet(check));
-        let rows: Vec<_> = open.map(check).collect();
+        let open = checks.iter().filter(|check| word(&check["group"]) == group.word() && !quiet(check));
+        let rows: Vec<_> = open.flat_map(check_rows).collect();
         if !rows.is_empty() {
             section.blocks.push(Block::Table(DocumentTable { caption: group.title(), header: &[], rows }));
         }
     }
-    if section.blocks.is_empty() {
-        section.say(if checks.is_empty() { "no check is listed" } else { "every check passed" }, Tone::Quiet);
+    if section.blocks.len() == before {
+        section.say(if checks.is_empty() { "no checks" } else { "all checks passed" }, Tone::Quiet);
     }
     Ok(section)
 }
 
-fn check(check: &Value) -> Vec<StyledText> {
+/// A check's title; below it, its code with the evidence or the missing data.
+fn check_rows(check: &Value) -> [Vec<StyledText>; 2] {
     let state = CheckState::ALL.into_iter().find(|state| state.word() == word(&check["state"])).unwrap_or(CheckState::NotChecked);
-    let (mark, text) = if state == CheckState::Found { (Tone::Warning, Tone::Plain) } else { (Tone::Quiet, Tone::Quiet) };
-    let code = word(&check["code"]);
-    let meaning = AnomalyCode::ALL.iter().find(|known| known.word() == code).map_or("", |known| known.meaning());
+    let (mark, tone) = if state == CheckState::Found { (Tone::Warning, Tone::Plain) } else { (Tone::Quiet, Tone::Quiet) };
+    let known = AnomalyCode::parse(word(&check["code"]));
+    let title = known.map_or("Unknown check", AnomalyCode::title);
+    let title = match state {
+        CheckState::Found => title.to_owned(),
+        CheckState::Unheld => format!("{title} (renounced)"),
+        CheckState::NotChecked => format!("{title} (not checked)"),
+        CheckState::Passed => format!("{title} (passed)"),
+    };
+    let meaning = known.map_or(MISSING, AnomalyCode::meaning);
     let detail = check["evidence"].as_str().or_else(|| check["missing"].as_str()).unwrap_or(meaning);
-    vec![StyledText::new(check_mark(state, check["remarkable"] == true), mark), StyledText::new(code, text), StyledText::new(detail, text)]
+    let detail = format!("{} · {detail}", word(&check["code"]));
+    [
+        vec![StyledText::new(check_mark(state, check["remarkable"] == true), mark), StyledText::new(title, tone)],
+        vec![StyledText::default(), StyledText::quiet(detail)],
+    ]
 }
 
-/// Trades over the state of the chain, where the dataset names a node.
+/// Simulated trades on the chain's state, if the dataset names a node.
 fn simulated(simulation: &Value) -> Option<Section> {
     let block = simulation["block"].as_u64()?;
     let (dex, time) = (word_or(&simulation["dex"], "no known pool"), word(&simulation["timestamp"]));
     let note = format!("{dex} · block {} · {time}", format::count(block));
-    let mut section = Section::part("traded in memory", note);
+    let mut section = Section::part("Simulated trades", note);
     let row = |name: &str, trade: &Value| {
         let trade = trade.as_object()?;
         let ok = trade["ok"].as_bool()?;
@@ -246,27 +218,26 @@ fn simulated(simulation: &Value) -> Option<Section> {
     let usual = TRADES.into_iter().filter_map(|(key, name)| row(name, &simulation[key]));
     let further = list(&simulation["trials"]).iter().filter_map(|trial| row(word(&trial["name"]), trial));
     let rows = usual.chain(further).collect();
-    section.table(&["", "trade", "tax", "of quote", "reason"], rows, "no pool of it is known, so nothing was traded");
+    section.table(&["", "Trade", "Tax", "Of quote", "Reason"], rows, "no known pool, so no trade was simulated");
     if let Some(reason) = simulation["buyReason"].as_str() {
-        section.say(format!("Nobody can buy: {reason}"), Tone::Bad);
+        section.say(format!("Buying fails: {reason}"), Tone::Bad);
     }
     Some(section)
 }
 
 fn holders(token: &Value) -> PartSection {
-    let part = answered("holders", &token["holders"])?;
+    let part = answered("Holders", &token["holders"])?;
     let held = list(&part["holders"]);
     let (total, missing) = (part["total"].as_u64().unwrap_or(held.len() as u64), part["missing"].as_str());
     let shares = &token["token"]["holders_distribution"];
-    // The table's rows are only a part of all holders.
-    // None is counted of a table that is missing or could not be read.
+    // The table's rows are only a part of all holders; a missing or unreadable table has no count.
     let mut listed = if missing.is_some() { Vec::new() } else { vec![format!("{} listed", many(total, "holder", "holders"))] };
     for (name, key) in [("top 10", "top_10_holders"), ("top 50", "top_50_holders")] {
         if let Some(share) = shares[key].as_f64() {
             listed.push(format!("{name} {}", format::share(Some(share))));
         }
     }
-    let mut section = Section::part("holders", listed.join(" · "));
+    let mut section = Section::part("Holders", listed.join(" · "));
     let row = |holder: &Value| {
         let labels: Vec<&str> = list(&holder["labels"]).iter().filter_map(Value::as_str).collect();
         vec![
@@ -276,7 +247,7 @@ fn holders(token: &Value) -> PartSection {
         ]
     };
     let rows = held.iter().take(ROWS).map(row).collect();
-    section.table(&["balance", "address", "labels"], rows, missing.unwrap_or("no holder is known"));
+    section.table(&["Balance", "Address", "Labels"], rows, missing.unwrap_or("no known holders"));
     Ok(section)
 }
 
@@ -287,7 +258,7 @@ fn posts(token: &Value, missing: Option<&str>) -> Option<Section> {
     let posts = list(&token["top_posts"]);
     let missing = missing.filter(|_| posts.is_empty());
     let counted = format!("{}, by smart engagement", shown_of(posts.len(), POSTS, "post", "posts"));
-    let mut section = Section::part("top posts", if missing.is_some() { String::new() } else { counted });
+    let mut section = Section::part("Top posts", if missing.is_some() { String::new() } else { counted });
     let row = |post: &Value| {
         vec![
             StyledText::quiet(day(word(&post["published_at"]))),
@@ -297,19 +268,22 @@ fn posts(token: &Value, missing: Option<&str>) -> Option<Section> {
         ]
     };
     section.table(
-        &["date", "smart", "engagement", "title"],
+        &["Date", "Smart", "Engagement", "Title"],
         posts.iter().take(POSTS).map(row).collect(),
-        missing.unwrap_or("no post is known"),
+        missing.unwrap_or("no known posts"),
     );
     Some(section)
 }
 
-fn dexes(part: &Value) -> PartSection {
-    let part = answered("DEXes", part)?;
+fn liquidity(token: &Value) -> PartSection {
+    let part = answered("Liquidity", &token["dexes"])?;
     let dexes = list(&part["dexes"]);
     let missing = part["missing"].as_str();
     let counted = if missing.is_some() { String::new() } else { shown_of(dexes.len(), ROWS, "DEX", "DEXes") };
-    let mut section = Section::part("DEXes", counted);
+    let mut section = Section::part("Liquidity", counted);
+    if let Some(total) = token["market"]["liquidity"].as_f64() {
+        section.labelled("All pools", dollars(total), Tone::Plain);
+    }
     let row = |dex: &Value| {
         let best = &dex["bestPool"];
         vec![
@@ -321,8 +295,8 @@ fn dexes(part: &Value) -> PartSection {
             StyledText::plain(word(&best["pair"])),
         ]
     };
-    let header = &["DEX", "chain", "best pool's liquidity, USD", "24h, USD", "pools", "best pool"];
-    let otherwise = missing.unwrap_or("it is traded nowhere that is known");
+    let header = &["DEX", "Chain", "Best pool's liquidity, USD", "24h volume, USD", "Pools", "Best pool"];
+    let otherwise = missing.unwrap_or("no known market");
     section.table(header, dexes.iter().take(ROWS).map(row).collect(), otherwise);
     Ok(section)
 }
@@ -357,8 +331,20 @@ fn change(value: &Value) -> String {
     format::change(value.as_f64())
 }
 
+/// `$7.92B`.
+fn dollars(value: f64) -> String {
+    format!("${}", format::human(Some(value)))
+}
+
+/// The chain's name; its id if it is not in the list of chains.
 fn chain(id: &str) -> String {
-    Chain::known(id).map_or_else(|| id.to_owned(), |chain| chain.to_string())
+    let known = Chain::known(id).and_then(|chain| CHAINS.iter().find(|row| row.short_name == chain.as_str()));
+    known.map_or(id, |row| row.name).to_owned()
+}
+
+fn sentence_case(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().into_iter().flat_map(char::to_uppercase).chain(rest).collect()
 }
 
 fn day(time: &str) -> &str {

@@ -1,9 +1,9 @@
-//! Gathers the input of a document: a job's report, or a fresh report of one token; plus explained levels and candles if the data are still
-//! those of the report.
+//! Gathers the input of a document: a job's report, or a fresh report of one token. Adds explained levels, candles and market values if the
+//! data is still the data of the report.
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     Block, Document, Level, Section, StyledText, Tone,
@@ -19,6 +19,7 @@ use crate::{
         Question,
         candles::{CandlesQuestion, TokenCandles},
         dexes::DexListQuestion,
+        fields::{TokenEntry, figures},
         known_token,
         patterns::{Explain, PatternsQuestion},
         progress::Progress,
@@ -28,11 +29,19 @@ use crate::{
         trendline::{PERIOD_DEFAULT, TrendlineQuestion},
     },
 };
-use analysis::patterns::{PatternName, PatternRecord};
-use model::{address::Address, error::Result, format, time::Time};
+use analysis::{
+    growth::growth,
+    market::price_change,
+    patterns::{PatternName, PatternRecord},
+};
+use model::{address::Address, error::Result, fetch_key::FetchKey, format, time::Time};
 
 /// Maximum tokens with priced levels and a chart; a report with more tokens shows its own content only.
 const EXPLAINED_MAX: usize = 20;
+
+/// Columns of the tokens list that a report shows next to those that every token has.
+const FIGURES: &[&str] =
+    &["created_at", "as_of", "volume_24h", "liquidity", "price_change_7d", "price_change_30d", "rsi_14", "from_52w_high"];
 
 /// Renders a job's report as a document.
 pub fn of_job(deck: &Deck, report: &Report, progress: &Progress) -> Result<Document> {
@@ -54,11 +63,11 @@ pub fn of_token(deck: &Deck, token: Address, progress: &Progress) -> Result<Docu
     known_token(&snapshot, &token)?;
     let report = jobs::token_report(deck, &snapshot, token, progress)?;
     let as_of = snapshot.market.of(&snapshot.dataset, &token).and_then(|token| token.last_candle);
-    let mut note = as_of.map_or_else(String::new, |last| format!("As of {} UTC, the last candle.", last.start.minute_text()));
+    let mut note = as_of.map_or_else(String::new, |last| format!("Data as of {} UTC (last candle).", last.start.minute_text()));
     if let Some(as_of) = &snapshot.dataset.as_of {
-        note.push_str(&format!(" What was known {} UTC.", as_of.time.minute_text()));
+        note.push_str(&format!(" Point-in-time: {} UTC.", as_of.time.minute_text()));
         if !as_of.unknown.is_empty() {
-            note.push_str(&format!(" Without a time, and so of today: {}.", as_of.unknown.join(", ")));
+            note.push_str(&format!(" Current values, no history: {}.", as_of.unknown.join(", ")));
         }
     }
     let document = of_tokens(deck, &snapshot, note, &Sources::of(deck, &snapshot.dataset), None, &[report], progress)?;
@@ -82,7 +91,8 @@ fn of_tokens(
         let mut extras = if index < EXPLAINED_MAX {
             add_explanations(deck, snapshot, report.token_address, &mut value, progress)?
         } else {
-            Extras { why_plain: Some("The chart is drawn of the first 20 tokens only."), ..Extras::default() }
+            value["market"] = missing("Performance is shown for the first 20 tokens only.");
+            Extras { why_plain: Some("Charts are drawn for the first 20 tokens only."), ..Extras::default() }
         };
         extras.stale = stale(snapshot, &report.token_address);
         extras.no_posts = snapshot.dataset.absence_reason("posts");
@@ -90,12 +100,12 @@ fn of_tokens(
         sections.extend(facts::token(&value, extras));
     }
     if tokens.is_empty() {
-        let nothing = Block::Sentence(StyledText::new("nothing was found out yet", Tone::Quiet));
-        sections.push(Section { level: Level::Token, title: "tokens".to_owned(), blocks: vec![nothing], ..Section::default() });
+        let nothing = Block::Sentence(StyledText::new("No results yet.", Tone::Quiet));
+        sections.push(Section { level: Level::Token, title: "Tokens".to_owned(), blocks: vec![nothing], ..Section::default() });
     }
     sections.push(sources::section(sources, before));
     if sources.synthetic {
-        note.push_str(if note.is_empty() { "The data are invented." } else { " The data are invented." });
+        note.push_str(if note.is_empty() { "Synthetic data." } else { " Synthetic data." });
     }
     let title = match (names.as_slice(), tokens) {
         ([name], [_]) => format!("Report on {name}"),
@@ -105,18 +115,23 @@ fn of_tokens(
     Ok(Document { title, note, sections, provenance: None })
 }
 
-/// Replaces plain levels by explained ones if they agree; after a change of the data they would differ.
+/// Replaces plain levels by explained ones if they agree, and adds the market values. After a change of the data they would differ.
 fn add_explanations(deck: &Deck, snapshot: &Snapshot, token: Address, report: &mut Value, progress: &Progress) -> Result<Extras> {
     let contract_address = token;
     let lines = TrendlineQuestion { contract_address, period: PERIOD_DEFAULT, timeframe: None, explain: true };
     let patterns = PatternsQuestion { contract_address, timeframe: "1d", explain: Explain::Levels, include: "all" };
     let answered = |part: &Value| part.is_object() && part["error"].is_null();
-    if answered(&report["token"])
-        && let Some((_, dated)) = explained(deck, snapshot, &TokenQuestion { token_address: token, explain: true }, progress)
+    report["market"] = if !answered(&report["token"]) {
+        report["token"].clone()
+    } else if let Some((_, dated)) = explained(deck, snapshot, &TokenQuestion { token_address: token, explain: true }, progress)
         && extends(&dated, &report["token"])
     {
         report["token"] = dated;
-    }
+        market(snapshot, token, progress).unwrap_or_else(|problem| missing(&problem.detail))
+    } else {
+        missing("The data changed after this analysis, so no performance is shown.")
+    };
+    progress.step(0, 0)?;
     // Explained, an empty list says why it is empty.
     if answered(&report["dexes"])
         && let Some((_, reasoned)) = explained(deck, snapshot, &DexListQuestion { contract_address, explain: true }, progress)
@@ -134,7 +149,7 @@ fn add_explanations(deck: &Deck, snapshot: &Snapshot, token: Address, report: &m
         return Ok(Extras { why_plain: Some(CHANGED), ..Extras::default() });
     };
     leave_out_unfollowed(&mut explained_patterns);
-    // The advice changes with the record of all tokens, on the same data: it is told as of now.
+    // The advice changes with the track record of all tokens, on the same data: the current advice is shown.
     if answered(&report["patterns"]) {
         report["patterns"]["recommendedAction"] = explained_patterns["recommendedAction"].clone();
     }
@@ -159,6 +174,28 @@ fn add_explanations(deck: &Deck, snapshot: &Snapshot, token: Address, report: &m
     Ok(Extras { chart, card, record, ..Extras::default() })
 }
 
+/// A part without a result, for this reason.
+fn missing(detail: &str) -> Value {
+    json!({"error": {"detail": detail}})
+}
+
+/// The token's row in the tokens list, with its price and holder changes over longer periods.
+fn market(snapshot: &Snapshot, token: Address, progress: &Progress) -> Result<Value> {
+    let Some(summary) = snapshot.market.of(&snapshot.dataset, &token) else { return Ok(Value::Null) };
+    let entry = TokenEntry { summary: summary.clone(), figures: figures(snapshot, token, FIGURES, progress)? };
+    let mut market = serde_json::to_value(entry).unwrap_or_default();
+    let _candles = snapshot.dataset.require([FetchKey::Chart(token)])?;
+    let candles = snapshot.dataset.candles().of(&token);
+    market["price_change_90d"] = json!(price_change(&candles, 90).filter(|_| !summary.is_stale()));
+    for days in [30, 90] {
+        let grown = growth(snapshot.dataset.holder_counts_of(&token), days);
+        market[format!("holders_growth_{days}d")] = json!(grown.map(|grown| grown.percent));
+    }
+    market["holders_as_of"] = json!(summary.holders_as_of);
+    market["close_apart"] = json!(summary.close_apart.map(|(time, close)| json!({"time": time, "close": close})));
+    Ok(market)
+}
+
 /// Of a pegged token the patterns come with `explain` alone: that the plain answer has none is no change, and none is worth following.
 fn leave_out_unfollowed(patterns: &mut Value) {
     if patterns["peg"].is_object() {
@@ -166,12 +203,12 @@ fn leave_out_unfollowed(patterns: &mut Value) {
     }
 }
 
-/// `stale: the last candle is of 2026-10-09 23:00, 5w behind the other 1h candles`; none of a token whose candles are as new as others'.
+/// `the last candle started 2026-10-09 23:00, 5w behind the other 1h candles`; `None` unless the token is stale.
 fn stale(snapshot: &Snapshot, token: &Address) -> Option<String> {
     let last = snapshot.market.of(&snapshot.dataset, token)?.last_candle?;
     let lag = last.behind?;
     let (start, age, clock) = (format::candle_time(last.start), format::age(lag.by), lag.clock.words(&last.interval.to_string()));
-    Some(format!("stale: the last candle is of {start}, {age} behind {clock}"))
+    Some(format!("the last candle started {start}, {age} behind {clock}"))
 }
 
 /// Track record of the token's earlier patterns of this name.
@@ -183,8 +220,7 @@ fn record(deck: &Deck, snapshot: &Snapshot, token: Address, name: PatternName, p
     Some(of_name.cloned().unwrap_or_else(|| PatternRecord::none(name)))
 }
 
-const CHANGED: &str =
-    "The data have changed since this was found: levels stand as they were found, without today's prices and without a chart.";
+const CHANGED: &str = "The data changed after this analysis: it shows the original levels, without current prices or a chart.";
 
 /// An answer, and its JSON parsed again.
 type Explained<A> = (Arc<CachedAnswer<A>>, Value);
@@ -204,7 +240,7 @@ fn chart_candles(deck: &Deck, snapshot: &Snapshot, token: Address, progress: &Pr
     of("1d").or_else(|| of("1w"))
 }
 
-/// Whether `fuller` contains every member of `plain` with the same value.
+/// Whether `fuller` contains every field of `plain` with the same value.
 fn extends(fuller: &Value, plain: &Value) -> bool {
     match (fuller, plain) {
         (Value::Object(fuller), Value::Object(plain)) => {
@@ -250,11 +286,11 @@ mod tests {
     const CANDLES: &str = "token_address,interval,timestamp,open,high,low,close,volume\n";
 
     #[test]
-    fn a_pegged_token_is_told_as_one_and_not_as_changed_data() {
+    fn a_pegged_token_is_reported_as_one_and_not_as_changed_data() {
         let text = report(&[("tokens", TOKENS), ("candles", &format!("{CANDLES}{}", candles("0x1", 20_000, 0.001)))]);
-        assert!(text.contains("it holds its peg: no pattern is worth following"), "{text}");
-        assert!(text.contains("Hold: 95 of 100 closes within"), "{text}");
-        assert!(!text.contains("have changed") && !text.contains("Trade card") && text.contains(" now |"), "{text}");
+        assert!(text.contains("pegged token: patterns are not tradable signals"), "{text}");
+        assert!(text.contains("Hold: 95% of closes are within"), "{text}");
+        assert!(!text.contains("data changed") && !text.contains("Trade card") && text.contains(" now |"), "{text}");
         let mut explained = json!({"peg": {"price": 1.0}, "patterns": [{"name": "rectangle"}]});
         leave_out_unfollowed(&mut explained);
         assert!(extends(&explained, &json!({"patterns": []})));
@@ -270,23 +306,25 @@ mod tests {
             report(&[("tokens", TOKENS), ("candles", &format!("{CANDLES}{}", all.concat()))])
         };
         let stale = told(19_960);
-        assert!(stale.contains("\n\nstale: the last candle is of 2024-08-25, 5w behind the other 1d candles\n"), "{stale}");
-        assert!(stale.contains("as of 2024-08-25 · stale: "), "{stale}");
-        assert!(!told(20_000).contains("stale"));
+        let clause = "the last candle started 2024-08-25, 5w behind the other 1d candles";
+        assert!(stale.contains(&format!("\n\nNo recent price change is known: {clause}")), "{stale}");
+        assert!(stale.contains(&format!("as of 2024-08-25 · stale: {clause}\n")), "{stale}");
+        let fresh = told(20_000);
+        assert!(!fresh.contains("stale") && fresh.contains("The price changed by ") && fresh.contains(" in 90 days"), "{fresh}");
     }
 
     #[test]
     fn what_a_table_is_missing_for_is_not_told_as_none() {
         let text = report(&[("tokens", TOKENS)]);
         for table in ["posts", "pools", "holders"] {
-            assert!(text.contains(&format!("The loaded datasets have no \\`{table}\\` table: add")), "{table}: {text}");
+            assert!(text.contains(&format!("no \\`{table}\\` table")), "{table}: {text}");
         }
-        for none in ["no post is known", "traded nowhere", "0 DEXes", "0 posts", "0 holders"] {
+        for none in ["no known posts", "no known market", "0 DEXes", "0 posts", "0 holders"] {
             assert!(!text.contains(none), "{none}: {text}");
         }
         let posts = "post_id,token_address,author,title,published_at\n1,0x2,x,T,2026-01-01T00:00:00Z";
         let text = report(&[("tokens", TOKENS), ("posts", posts)]);
-        assert!(text.contains("no post is known"), "{text}");
+        assert!(text.contains("no known posts"), "{text}");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! GitHub-flavoured Markdown rendering. Dataset texts are escaped, so that none becomes a link, picture, tag or list. The chart is omitted;
-//! the tables contain its figures.
+//! GitHub-flavored Markdown rendering. Dataset texts are escaped, so that none becomes a link, picture, tag or list. The chart is omitted; the
+//! tables contain its values.
 
 use super::{Block, Document, DocumentTable, Level, Section, StyledText, readable};
 
@@ -19,7 +19,14 @@ fn write_section(section: &Section, text: &mut String) {
     if !section.note.is_empty() {
         text.push_str(&format!("{}\n\n", escaped(&section.note)));
     }
+    let mut labelled = false;
     for block in &section.blocks {
+        let is_labelled = matches!(block, Block::Labelled(..));
+        // A list would take a table right after it as its own text.
+        if labelled && !is_labelled {
+            text.push('\n');
+        }
+        labelled = is_labelled;
         match block {
             Block::Sentence(styled) => text.push_str(&format!("{}\n\n", escaped(&styled.text))),
             Block::Labelled(label, styled) => text.push_str(&format!("- **{}**: {}\n", escaped(label), escaped(&styled.text))),

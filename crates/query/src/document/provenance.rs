@@ -1,33 +1,39 @@
-//! What a report is made of: kept in its file, so that it can be made again and compared. Comparing is done here, asking and printing not.
+//! The inputs of a report, stored in its file, so that it can be recomputed and compared. This module compares; it computes and prints
+//! nothing.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::question::snapshot::Snapshot;
-use model::{address::Address, format::many, table_state::TableState, time::Time};
+use model::{
+    address::Address,
+    format::{count, many},
+    table_state::TableState,
+    time::Time,
+};
 use store::{Dataset, Table};
 
-/// How the line begins and ends that holds it; a comment in HTML and in Markdown.
+/// Start and end of its line: a comment in HTML and in Markdown.
 const BEGIN: &str = "<!-- tokendeck report ";
 const END: &str = " -->";
-/// Lines that differ and are shown.
+/// Maximum number of differing lines shown.
 const LINES_MAX: usize = 20;
 
-/// What a report is made of.
+/// The inputs of a report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provenance {
-    /// Of the program.
+    /// Version of tokendeck.
     pub version: String,
     pub token: String,
-    /// Unix milliseconds; none: the present.
+    /// Point in time of the data, in Unix milliseconds; `None` for the present.
     pub as_of: Option<i64>,
-    /// Hash of the settings that influence answers.
+    /// Hash of the settings that influence results.
     pub settings: String,
-    /// Hash of the record of all tokens, which its advice is weighed by; none: it was not counted.
+    /// Hash of the track record of all tokens, which weighs the advice; `None` if it was not computed yet.
     #[serde(default)]
     pub record: Option<String>,
     pub tables: Vec<TableProvenance>,
-    /// Tables that are there and could not be used, with the reason; only of what is made now.
+    /// Tables that cannot be read, with the reason; not stored in the report.
     #[serde(skip)]
     pub unread: Vec<(String, String)>,
 }
@@ -37,7 +43,7 @@ pub struct Provenance {
 pub struct TableProvenance {
     pub name: String,
     pub rows: u64,
-    /// Hash of all rows; of a table in the cache or in place that of its files.
+    /// Hash of all rows; for a cached table, or one queried in place, the hash of its files.
     pub hash: String,
 }
 
@@ -62,61 +68,61 @@ impl Provenance {
         }
     }
 
-    /// The time that the report is as of.
+    /// The point in time of the report.
     pub fn as_of(&self) -> Option<Time> {
         self.as_of.map(Time)
     }
 
-    /// The line that holds it.
+    /// Its line in the report.
     pub(super) fn line(&self) -> String {
         format!("{BEGIN}{}{END}\n", serde_json::to_string(self).unwrap_or_default())
     }
 
-    /// Reads it from a report; none if it has none that can be read.
+    /// Reads it from a report; `None` if there is none, or it cannot be read.
     pub fn read(report: &str) -> Option<Self> {
         let (_, rest) = report.rsplit_once(BEGIN)?;
         serde_json::from_str(rest.split_once(END)?.0).ok()
     }
 
-    /// What is needed to make the report again, in words.
+    /// The inputs needed to recompute the report, in words.
     pub fn needs(&self) -> String {
         let tables: Vec<String> = self.tables.iter().map(|table| format!("{} ({})", table.name, many(table.rows, "row", "rows"))).collect();
         let when = self.as_of().map_or_else(String::new, |time| format!(" as of {}", time.minute_text()));
         format!("the dataset with {}{when}, and tokendeck {}", tables.join(", "), self.version)
     }
 
-    /// What the report was made of and is not so now, in words.
+    /// Differences between the inputs then and now, in words.
     pub fn changes(&self, now: &Self) -> Vec<String> {
         let mut changes = Vec::new();
         if self.version != now.version {
-            changes.push(format!("made by tokendeck {}, this is {}", self.version, now.version));
+            changes.push(format!("created by tokendeck {}, this is {}", self.version, now.version));
         }
         if self.settings != now.settings {
-            changes.push("made with other settings ([analysis] in config.toml, exchanges.toml)".to_owned());
+            changes.push("created with other settings ([analysis] in config.toml, exchanges.toml)".to_owned());
         }
         if self.record != now.record {
             let then = if self.record.is_some() {
-                "made with another record of all tokens"
+                "created with another track record of all tokens"
             } else {
-                "made before the record of all tokens was counted"
+                "created before the track record of all tokens was computed"
             };
             changes.push(then.to_owned());
         }
         for table in &self.tables {
             match now.tables.iter().find(|now| now.name == table.name) {
                 None => changes.push(match now.unread.iter().find(|(name, _)| *name == table.name) {
-                    Some((name, reason)) => format!("the table `{name}` could not be read: {reason}"),
-                    None => format!("the table `{}` is gone", table.name),
+                    Some((name, reason)) => format!("table `{name}` cannot be read: {reason}"),
+                    None => format!("table `{}` was removed", table.name),
                 }),
                 Some(now) if now.rows != table.rows => {
-                    changes.push(format!("`{}` had {} rows and has {}", table.name, table.rows, now.rows));
+                    changes.push(format!("table `{}` had {}, now {}", table.name, many(table.rows, "row", "rows"), count(now.rows)));
                 }
-                Some(now) if now.hash != table.hash => changes.push(format!("rows of `{}` have other values", table.name)),
+                Some(now) if now.hash != table.hash => changes.push(format!("rows of table `{}` have other values", table.name)),
                 Some(_) => {}
             }
         }
         let new = now.tables.iter().filter(|now| self.tables.iter().all(|table| table.name != now.name));
-        changes.extend(new.map(|table| format!("the table `{}` is new", table.name)));
+        changes.extend(new.map(|table| format!("table `{}` is new", table.name)));
         changes
     }
 }
@@ -128,13 +134,13 @@ fn unread(table: &Table) -> Option<(String, String)> {
     }
 }
 
-/// The report without its sources, whose times of writing differ where files were copied: their rows are compared by their hashes.
+/// The report without its sources: file times differ if the files were copied, and the hashes compare their rows.
 pub fn figures_of(report: &str) -> &str {
-    let end = ["\n## Sources\n", "<h2>sources"].iter().find_map(|heading| report.rfind(heading));
+    let end = ["\n## Sources\n", "<h2>Sources", "<h2>sources"].iter().find_map(|heading| report.rfind(heading));
     end.map_or(report, |end| &report[..end])
 }
 
-/// Lines that only one of two reports has: `- ` of the first, `+ ` of the second; of many the first ones, and how many more there are.
+/// Lines in only one of the reports: `- ` in the first, `+ ` in the second. Up to 20, then the number of further lines.
 pub fn differing_lines(before: &str, now: &str) -> Vec<String> {
     let only = |of: &str, other: &str, sign: char| -> Vec<String> {
         let known: std::collections::HashSet<&str> = other.lines().collect();
@@ -163,7 +169,9 @@ mod tests {
     #[test]
     fn where_files_are_written_makes_no_difference() {
         assert_eq!(figures_of("# A\n\n## Sources\n\nx"), "# A\n");
-        assert_eq!(figures_of("<h1>A</h1><h2>sources <small>x"), "<h1>A</h1>");
+        for heading in ["<h2>Sources", "<h2>sources"] {
+            assert_eq!(figures_of(&format!("<h1>A</h1>{heading} <small>x")), "<h1>A</h1>");
+        }
         assert_eq!(figures_of("# A"), "# A");
     }
 
@@ -181,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_read_back_from_the_report_and_says_what_is_needed() {
+    fn it_is_read_back_from_the_report_and_names_its_inputs() {
         let made = provenance();
         let report = format!("# A report\n\n{}", made.line());
         assert_eq!(Provenance::read(&report), Some(made.clone()));
@@ -202,18 +210,18 @@ mod tests {
         assert_eq!(
             made.changes(&now),
             [
-                "made by tokendeck 1.0.0, this is 2.0.0",
-                "made with other settings ([analysis] in config.toml, exchanges.toml)",
-                "made before the record of all tokens was counted",
-                "`candles` had 2 rows and has 3",
-                "rows of `posts` have other values",
-                "the table `pools` is new",
+                "created by tokendeck 1.0.0, this is 2.0.0",
+                "created with other settings ([analysis] in config.toml, exchanges.toml)",
+                "created before the track record of all tokens was computed",
+                "table `candles` had 2 rows, now 3",
+                "rows of table `posts` have other values",
+                "table `pools` is new",
             ]
         );
         let mut damaged = made.clone();
-        assert_eq!(now.changes(&damaged).last().map(String::as_str), Some("the table `pools` is gone"));
+        assert_eq!(now.changes(&damaged).last().map(String::as_str), Some("table `pools` was removed"));
         damaged.unread = vec![("pools".to_owned(), "line 3 has no end".to_owned())];
-        assert_eq!(now.changes(&damaged).last().map(String::as_str), Some("the table `pools` could not be read: line 3 has no end"));
+        assert_eq!(now.changes(&damaged).last().map(String::as_str), Some("table `pools` cannot be read: line 3 has no end"));
         assert_eq!(differing_lines("a\nb\n", "a\nc\n"), ["- b", "+ c"]);
     }
 }

@@ -7,13 +7,13 @@ use crate::jobs::Sources;
 use model::format::{self, MISSING};
 use model::time::Time;
 
-/// `before`: creation time of the answers, if the files may be newer.
+/// `before`: creation time of the results, if the files may be newer.
 pub(super) fn section(sources: &Sources, before: Option<Time>) -> Section {
     let mut note = sources.title.clone().unwrap_or_default();
     if let Some(license) = &sources.license {
         let _ = write!(note, "{}license {license}", if note.is_empty() { "" } else { " · " });
     }
-    let mut section = Section { level: Level::Token, title: "sources".to_owned(), note, blocks: Vec::new() };
+    let mut section = Section { level: Level::Token, title: "Sources".to_owned(), note, blocks: Vec::new() };
     let mut rows = Vec::new();
     let mut newer = false;
     for table in &sources.tables {
@@ -31,25 +31,25 @@ pub(super) fn section(sources: &Sources, before: Option<Time>) -> Section {
             ]);
         }
         if table.more > 0 {
-            let says = format!("and {}", format::many(table.more, "file more", "files more"));
+            let says = format!("and {}", format::many(table.more, "more file", "more files"));
             rows.push(vec![name(1), StyledText::default(), StyledText::default(), StyledText::quiet(says)]);
         }
         if !table.elsewhere.is_empty() {
-            let since = table.unreached_since.map_or_else(String::new, |time| format!(", not reached since {}", Time(time).minute_text()));
+            let since = table.unreached_since.map_or_else(String::new, |time| format!(", unreachable since {}", Time(time).minute_text()));
             let says = format!("at {}{since}", table.elsewhere.join(", "));
             rows.push(vec![name(1), StyledText::default(), StyledText::default(), StyledText::quiet(says)]);
         }
     }
-    section.blocks.push(Block::Table(DocumentTable { caption: "", header: &["table", "rows", "written, UTC", "file"], rows }));
+    section.blocks.push(Block::Table(DocumentTable { caption: "", header: &["Table", "Rows", "Written, UTC", "File"], rows }));
     if !sources.credit.is_empty() {
         section.blocks.push(Block::Sentence(StyledText::quiet(format!("{}.", sources.credit.join(" · ")))));
     }
     let mut warn = |says: &str| section.blocks.push(Block::Sentence(StyledText::new(says, Tone::Warning)));
     if newer {
-        warn("Files marked here were written after the job was started: its results may be of older data.");
+        warn("Marked files changed after the job started, so its results may come from older data.");
     }
     if sources.changed {
-        warn("The data changed while the job ran: these are the files it began with, and some of its results are of newer ones.");
+        warn("The data changed while the job ran: these are the initial files, and some results come from newer ones.");
     }
     section
 }

@@ -178,7 +178,7 @@ mod tests {
         let coin = explained.peg.and_then(|peg| peg.coin).expect("it follows the coin");
         assert_eq!((coin.symbol.as_str(), (coin.ratio * 1e6).round() / 1e6), ("ETH", 1.2));
         let text = explained.advice.map(|advice| advice.text).unwrap_or_default();
-        assert_eq!(text, "95 of 100 closes within 0.00 % of 1.2000 ETH: see its chart");
+        assert_eq!(text, "95% of closes are within 0.00% of 1.2000 ETH; see the chart of ETH");
         assert_eq!((plain.patterns.len(), plain.recommended_action, listed(&staked)), (0, TradeAction::Hold, false));
         assert!(!explained.patterns.is_empty(), "they are still there to see");
         let same = found(&other, "");

@@ -111,7 +111,7 @@ fn families_and_all_patterns_can_be_switched_off_and_it_is_kept() {
     let listed = without.lines().filter(|line| line.contains("Double ")).collect::<Vec<_>>();
     assert!(without.contains("patterns · no reversals"), "{without}");
     assert!(
-        matches!(listed[..], [advice] if advice.contains("Watch: ▲ Double bottom 0.99 · no record yet: R")),
+        matches!(listed[..], [advice] if advice.contains("Watch: ▲ Double bottom 0.99 · no track record yet: R")),
         "the advice alone tells of it\n{without}"
     );
     let mut again = ChartView::default();
@@ -477,7 +477,7 @@ fn the_track_record_of_every_signal_stands_in_one_table() {
         let advice = view.patterns.asked.answer().and_then(|answer| answer.advice.as_ref());
         advice.is_some_and(|advice| advice.reason != analysis::patterns::AdviceReason::NoRecord)
     });
-    assert!(!weighed.contains("no record yet"), "{weighed}");
+    assert!(!weighed.contains("no track record yet"), "{weighed}");
 }
 
 #[test]

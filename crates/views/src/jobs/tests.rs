@@ -190,7 +190,7 @@ fn a_report_is_read_as_a_page_and_copied_as_json() {
     stage.draw_in_odd_sizes(&mut view);
     stage.draw_now(&mut view, 80, 20);
     stage.press(&mut view, &[Action::Right; 2]);
-    assert!(stage.text_now(&mut view, 80, 20).lines().nth(1).expect("a line").contains("trendlines"));
+    assert!(stage.text_now(&mut view, 80, 20).lines().nth(1).expect("a line").contains("Performance"));
     assert!(view.answers(Action::ReportJson));
     stage.press(&mut view, &[Action::ReportJson]);
     assert!(stage.text_now(&mut view, 80, 20).contains("\"job_id\": \"j_"));
@@ -225,7 +225,7 @@ fn a_job_is_started_watched_and_read_from_the_store() {
     stage.draw_now(&mut view, 140, 42);
     until(&stage, &mut view, &|view| view.preview.as_ref().is_some_and(|(_, preview)| preview.json().is_some()));
     let glance = stage.text_now(&mut view, 140, 42);
-    assert!(glance.contains("Enter opens it") && glance.contains("verdict"), "{glance}");
+    assert!(glance.contains("Enter opens it") && glance.contains("Summary"), "{glance}");
     stage.look(|context| view.act(Action::Open, context));
     until(&stage, &mut view, &|view| view.reader.as_ref().is_some_and(|reader| reader.json().is_some()));
     let shown = stage.text_now(&mut view, 80, 20);

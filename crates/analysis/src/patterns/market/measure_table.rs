@@ -5,7 +5,7 @@ use super::candidate::{CandidateKind, OWN};
 /// Number of measures common to all kinds.
 pub(super) const COMMON: usize = 37;
 
-/// Declares a table of measures: the index of each, and its label in a trader's words; `_` is written through its neighbour's index.
+/// Declares a table of measures: the index of each, and its label in a trader's words; `_` is written through its neighbor's index.
 macro_rules! measures {
     ($(#[$doc:meta])* $table:ident: $count:expr; $($index:literal $name:tt $label:literal;)*) => {
         $(#[$doc])*
@@ -26,7 +26,7 @@ measures! {
     0 LENGTH "length in candles";
     1 HEIGHT "height in true ranges";
     2 HEIGHT_OVER_RANDOM_WALK "height over a random walk's";
-    3 RANGE_OVER_START "true range over that at its start";
+    3 RANGE_OVER_START "true range over initial range";
     4 RISE_20 "rise 20 candles before, heights";
     5 RISE_45 "rise 45 candles before, heights";
     6 FALL_20 "fall 20 candles before, heights";
@@ -40,9 +40,9 @@ measures! {
     14 BEST_MOVE_10 "best move 10 candles on, heights";
     15 WORST_MOVE_10 "worst move 10 candles on, heights";
     16 BEST_MOVE_25 "best move 25 candles on, heights";
-    17 TIME_SINCE_EXTREME "time since so extreme, lengths";
+    17 TIME_SINCE_EXTREME "time since this extreme, lengths";
     18 START_OFF_EXTREME "start off the extreme, heights";
-    19 WAY_OVER_LEGS "closes' way over the legs'";
+    19 WAY_OVER_LEGS "path of closes over its legs";
     20 NET_MOVE "net move in heights";
     21 FIRST_SIXTH "mean close, 1st sixth, of range";
     22 _ "mean close, 2nd sixth, of range";
@@ -57,9 +57,9 @@ measures! {
     31 CLOSE_BEFORE_START "close before start, of range";
     32 END_OFF_EXTREME "last turn off extreme, heights";
     33 CLOSES_OUTSIDE "closes outside its lines";
-    34 INSIDE_BEFORE_START "candles before within its lines";
+    34 INSIDE_BEFORE_START "prior candles within its lines";
     35 CANDLES_SINCE_END "candles since the end, up to 25";
-    36 UPSIDE_DOWN "upside down: the falling form";
+    36 UPSIDE_DOWN "inverted: the falling form";
 }
 
 measures! {
@@ -88,7 +88,7 @@ measures! {
     3 NECKLINE_TILT "tilt of the neckline, in heights";
     4 HEAD_BEYOND_SHOULDERS "head beyond the shoulders, in heights";
     5 OFF_MIDDLE "middle turn off the middle of its time";
-    6 HEAD_TIME "share of its time that the head takes";
+    6 HEAD_TIME "head's share of its time";
     7 BREAKOUT_WAIT "wait for the breakout, in lengths";
     8 LEVEL_NECKLINE "level neckline";
     9 WICK_BEYOND "wick beyond the neckline before the breakout, in heights";
@@ -138,8 +138,8 @@ measures! {
     4 UPPER_SLOPE "slope of the flag's outer line, in poles";
     5 LOWER_SLOPE "slope of the flag's inner line, in poles";
     6 NARROWING "flag's last width over its first";
-    7 POLE_OVER_WAY "pole's way over that of its closes";
-    8 POLE_OVER_RANDOM_WALK "pole over the way of a random walk as long";
+    7 POLE_OVER_WAY "pole over the path of its closes";
+    8 POLE_OVER_RANDOM_WALK "pole over a random walk as long";
     9 WIDTH "flag's width in poles";
     10 OVER_POLE "closed beyond the pole's end";
     11 CANDLES "candles of the flag";

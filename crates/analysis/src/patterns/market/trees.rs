@@ -13,7 +13,7 @@ const FILE: &str = include_str!("trees.csv");
 /// A node of a tree; the node below for smaller values follows it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TreeNode {
-    /// What is asked, and which node is next; none at a leaf.
+    /// The measure and threshold, and the next nodes; none at a leaf.
     pub split: Option<TreeSplit>,
     /// Log odds added by a leaf; of a split, the mean of what is below it.
     pub adds: f64,

@@ -3,7 +3,7 @@
 //! chance rarely produces were added: a higher weight for evenly long legs, swings that stand out of the noise of single candles, and more
 //! turns than necessary.
 //!
-//! Fitted to labelled patterns from the project's generator and from a rougher variant of it (legs twice as uneven, geometry up to the
+//! Fitted to labeled patterns from the project's generator and from a rougher variant of it (legs twice as uneven, geometry up to the
 //! limits of the definitions, noisier), 400 of each name, against 400,000 candles of random walk. One set of weights per group of names
 //! rather than one per name, to avoid overfitting to the generator.
 

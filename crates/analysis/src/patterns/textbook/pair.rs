@@ -21,7 +21,7 @@ const WIDTH_LEAST: f64 = 3.0;
 /// A close less than this many widths beyond a line does not count as beyond, since the line was fitted through noisy turns.
 pub(super) const SLACK: f64 = 0.02;
 
-/// The following limits are in mean widths. Minimum step between neighbouring turns:
+/// The following limits are in mean widths. Minimum step between neighboring turns:
 const STEP_LEAST: f64 = 0.18;
 /// Maximum root-mean-square residual of the turns from their line:
 pub(super) const RESIDUAL_MOST: f64 = 0.10;
@@ -140,7 +140,7 @@ impl SideSums {
 }
 
 /// All patterns between two lines at one pivot scale: through consecutive turns, and through the turns that remain when one pair smaller
-/// than its neighbours is skipped. A zigzag with a single threshold cannot ignore the noise in the wide part of a narrowing pattern and yet
+/// than its neighbors is skipped. A zigzag with a single threshold cannot ignore the noise in the wide part of a narrowing pattern and yet
 /// keep the small swings at its end.
 pub(super) fn search(view: View<'_>, pivots: &[Pivot], found: &mut Vec<PatternShape>) {
     let mut fresh = Fresh::new(pivots);
@@ -209,7 +209,7 @@ impl Run {
     }
 }
 
-/// Whether the leg from pivot `k` is smaller than both of its neighbours.
+/// Whether the leg from pivot `k` is smaller than both of its neighbors.
 fn is_notch(pivots: &[Pivot], k: usize) -> bool {
     let leg = |k: usize| (pivots[k + 1].price - pivots[k].price).abs();
     k + 2 < pivots.len() && leg(k) < leg(k - 1) && leg(k) < leg(k + 1)

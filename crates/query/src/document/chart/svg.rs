@@ -1,4 +1,4 @@
-//! SVG rendering of the chart: scales, and axis labels without overlaps. CSS classes of the page supply the colours.
+//! SVG rendering of the chart: scales, and axis labels without overlaps. CSS classes of the page supply the colors.
 
 use super::{Chart, Kind, Mark, Stroke};
 use crate::document::html::escaped;
