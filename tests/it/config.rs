@@ -21,7 +21,7 @@ fn misspelt_settings_are_told_with_line_and_nearest_name() {
         ("[analysis]\nWhale_USD = 1", "c.toml:2: unknown setting `analysis.Whale_USD`: did you mean `analysis.whale_usd`?"),
         (
             "[zzz]",
-            "c.toml:1: unknown setting `zzz`: there are the sections datasets, cache, api, terminal, analysis, jobs, alerts, deck, remote, sources, terminal.keys",
+            "c.toml:1: unknown setting `zzz`; sections: datasets, cache, api, terminal, analysis, jobs, alerts, deck, remote, sources, terminal.keys",
         ),
     ];
     for (text, expected) in cases {
@@ -32,7 +32,7 @@ fn misspelt_settings_are_told_with_line_and_nearest_name() {
 #[test]
 fn a_setting_of_another_kind_of_source_is_told() {
     let other = |key: &str, of: &str, kind: &str| {
-        format!("`sources.a.{key}` is a setting of {of}, and the source is of the kind {kind}: take it out, or say another `kind`")
+        format!("`sources.a.{key}` applies only to {of}, but the source's `kind` is {kind}; remove it or change `kind`")
     };
     for (text, expected) in [
         ("chain = 'eth'\nbuckets = ['b']", Some(("chain", "node", "s3"))),
@@ -170,7 +170,7 @@ fn the_first_place_that_has_a_file_is_read() {
     assert_eq!(workers(None, Some(Path::new(""))), 2);
     let missing = folder.path().join("missing.toml");
     let said = Config::find(Some(&missing), Some(&variable), None).map(drop).unwrap_err();
-    assert_eq!(said, format!("the configuration `{}` cannot be read: no such file or directory", missing.display()));
+    assert_eq!(said, format!("cannot read the configuration `{}`: no such file or directory", missing.display()));
 }
 
 #[test]
