@@ -24,7 +24,7 @@ use source::{
 use store::{load, wall_clock::now};
 use wire::Wire;
 
-/// A dataset whose tables come by themselves.
+/// A dataset with live tables.
 pub(super) struct Feed {
     pub(super) config: Config,
     pub(super) folder: PathBuf,
@@ -81,7 +81,7 @@ impl Feed {
         })
     }
 
-    /// Asks the user whether these hosts may be contacted, unless they agreed earlier. Errors: the user refuses, or there is no terminal.
+    /// Asks the user whether these hosts may be contacted, unless they agreed earlier. Errors: the user refuses, or stdin is not a terminal.
     pub(super) fn consent(&self, hosts: &BTreeMap<String, u64>) -> Result<(), Failure> {
         let dataset = self.dataset();
         let open: Vec<(&String, &u64)> = hosts.iter().filter(|(origin, _)| self.wire.may_ask(&dataset, origin).is_err()).collect();

@@ -288,7 +288,7 @@ fn as_text(report: &ImportReport, dry_run: bool) -> String {
     text
 }
 
-/// Renders the source and reason of each column, with the first converted rows.
+/// Renders each column's source and reason, with the first converted rows.
 fn preview_lines(preview: &Preview) -> String {
     let rows: Vec<Vec<String>> = preview
         .columns

@@ -16,7 +16,7 @@ use model::locks::Locked as _;
 
 /// How long a line is buffered.
 const WAIT: Duration = Duration::from_millis(20);
-/// Buffer limit. The thread that exceeds it writes the buffer itself, so that a log nobody reads does not fill the memory.
+/// Buffer limit. The thread that exceeds it writes the buffer itself, so that an unread log does not fill the memory.
 const BUFFER_BYTES_MAX: usize = 64 << 10;
 
 #[derive(Debug, Default)]

@@ -126,7 +126,7 @@ impl Program {
         Jobs::open(&folder, Arc::clone(&self.deck), job_options(&self.config))
     }
 
-    /// The API over the deck, for a server that listens on `address`.
+    /// The API over the query service, for a server that listens on `address`.
     pub(super) fn api(&self, keys: Keys, jobs: Option<Arc<Jobs>>, address: IpAddr) -> Arc<Api> {
         let settings = &self.config.api;
         let seconds = |count: u32| Duration::from_secs(count.into());

@@ -77,7 +77,7 @@ impl Remote {
         Self { folder: state_dir.to_owned() }
     }
 
-    /// An unreadable file contains no consent, so that the user is asked again, and no day's budget.
+    /// An unreadable file contains no consent, so the user has to agree again, and no budget.
     fn read(&self) -> Notes {
         self.kept().unwrap_or_else(|reason| {
             tracing::warn!("{reason}");

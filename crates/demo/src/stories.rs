@@ -49,12 +49,12 @@ impl Story {
     /// Summary of the scenario, for the dataset's README.
     pub(super) fn summary(&self) -> &'static str {
         match self.scenario {
-            Scenario::Market | Scenario::Widespread => "people bought, sold and gave it away",
-            Scenario::Honeypot => "many bought, their sales failed, the deployer's friends got out",
-            Scenario::Rug => "the deployer took the liquidity",
-            Scenario::Wash => "a ring of wallets passed the same tokens round",
+            Scenario::Market | Scenario::Widespread => "wallets bought, sold and transferred it",
+            Scenario::Honeypot => "many wallets bought, their sells failed, the deployer's friends sold",
+            Scenario::Rug => "the deployer removed the liquidity",
+            Scenario::Wash => "a ring of wallets traded the same tokens in circles",
             Scenario::Sybil => "the deployer's wallets pose as many holders",
-            Scenario::Airdrop => "hundreds were sent one amount they never asked for",
+            Scenario::Airdrop => "hundreds of wallets received one amount unsolicited",
         }
     }
 }

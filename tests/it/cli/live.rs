@@ -85,7 +85,7 @@ fn from_nothing_to_answers_and_the_same_without_the_network() {
     let made = run(&["new", "deck", "--providers", "dexscreener,geckoterminal"]);
     assert!(made.status.success(), "{}", said(&made));
     let refused = run(&["add", &address(1), "--data", "deck"]);
-    assert!(!refused.status.success() && said(&refused).contains("nothing was asked at 127.0.0.1"), "{}", said(&refused));
+    assert!(!refused.status.success() && said(&refused).contains("did not contact 127.0.0.1"), "{}", said(&refused));
     assert_eq!(service.asked(), Vec::<String>::new());
     let tokens: Vec<String> = (1..=50).map(address).collect();
     let mut arguments = vec!["add", "--data", "deck", "--remote"];

@@ -36,7 +36,7 @@ fn a_sound_machine_has_nothing_to_mend() {
     assert!(checks(&sound()).iter().all(|check| check.verdict == LineVerdict::Good), "{:?}", checks(&sound()));
 }
 
-/// What changes, whose line it is, its verdict, and parts of what is found and of what mends it.
+/// The change, the line's name, its verdict, and parts of its result and remedy.
 type Case = (fn(&mut MachineFacts), &'static str, LineVerdict, &'static str, &'static str);
 
 const CASES: &[Case] = &[
