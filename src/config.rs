@@ -188,8 +188,8 @@ settings! {
 }
 
 impl Config {
-    /// Loads the configuration from `given` (`--config`), else `TOKENDECK_CONFIG`, else `./config.toml`, else `config.toml` in `home`, the
-    /// user's configuration directory; without any of them returns the defaults. Errors: a file that was named is missing, or the file is
+    /// Loads the first of: `given` (`--config`), `TOKENDECK_CONFIG`, `./config.toml`, and `config.toml` in `home`, the user's configuration
+    /// directory. Returns the defaults if there is none. Errors: a file that was named is missing, or the file is
     /// invalid.
     pub fn find(given: Option<&Path>, variable: Option<&Path>, home: Option<&Path>) -> Result<Self, String> {
         let here = [Some(PathBuf::from(FILE)), home.map(|home| home.join(FILE))];
@@ -256,7 +256,7 @@ impl Config {
         }
     }
 
-    /// Cache options: the folder is the configured one, else `usual`; with neither there is no cache.
+    /// Cache options. The folder is the configured one, or `usual`; with neither, there is no cache.
     pub fn cache_options(&self, usual: Option<&Path>) -> CacheOptions {
         CacheOptions {
             folder: self.cache.dir.clone().or_else(|| usual.map(Path::to_owned)),

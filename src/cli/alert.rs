@@ -123,8 +123,11 @@ fn rehearsed(rehearsal: &Rehearsal) -> String {
     let Some(a_week) = rehearsal.fired_a_week else {
         return format!("{from} to {to}: a required value is unknown on every day\n");
     };
-    let of_today =
-        if rehearsal.as_of_unknown.is_empty() { String::new() } else { format!("current values, no history: {}\n", rehearsal.as_of_unknown.join(", ")) };
+    let of_today = if rehearsal.as_of_unknown.is_empty() {
+        String::new()
+    } else {
+        format!("current values, no history: {}\n", rehearsal.as_of_unknown.join(", "))
+    };
     let [outcomes, firings] = rehearsal.tables().map(|(header, rows)| section(header, rows));
     format!(
         "{from} to {to}: fired {} for {} of {}, {} per week; true on {} token-days, unknown on {}\n{of_today}\n{outcomes}{firings}",

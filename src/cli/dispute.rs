@@ -1,4 +1,5 @@
-//! `tokendeck dispute`: records a disputed security finding in the dataset's table `disputes`. The analysis decides its effect on the score.
+//! `tokendeck dispute`: records a disputed security finding in the dataset's table `disputes`. The analysis decides its effect on the
+//! score.
 
 use std::path::Path;
 
@@ -60,23 +61,25 @@ pub(super) fn run(args: &DisputeArgs) -> Outcome {
     let text = written(others.into_iter().chain(&own)).map_err(Failure::Bad)?;
     write_atomic(&folder.join(FILE), &text).map_err(Failure::Bad)?;
     let ended = args.until.is_some() && counts_all_the_same(args, code);
-    print(if own.is_some() { told(code, &token, args.until.as_deref(), ended) } else { format!("dispute of {code} for {token} withdrawn: the finding affects the score again\n") })
+    print(if own.is_some() {
+        told(code, &token, args.until.as_deref(), ended)
+    } else {
+        format!("dispute of {code} for {token} withdrawn: the finding affects the score again\n")
+    })
 }
 
 fn told(code: &str, token: &str, until: Option<&str>, ended: bool) -> String {
     match until {
         Some(until) if ended => {
-            format!(
-                "{code} of {token} is disputed until {until}, but the data is already past that day, so it counts; set a later date\n"
-            )
+            format!("{code} of {token} is disputed until {until}, but the data is already past that day, so it counts; set a later date\n")
         }
         Some(until) => format!("{code} of {token} is disputed until {until}: visible, but no longer scored\n"),
         None => format!("{code} of {token} is disputed: visible, but no longer scored\n"),
     }
 }
 
-/// Whether the finding still affects the score although a dispute was just written, because the data is past its end date. Runs the query, as only
-/// its result knows the time of the data; false if there is no result.
+/// Whether the finding still affects the score although a dispute was just written, because the data is past its end date. Runs the query, as
+/// only its result contains the time of the data; false if there is no result.
 fn counts_all_the_same(args: &DisputeArgs, code: &str) -> bool {
     let answer = || {
         let program = Program::open_loaded(&args.location).ok()?;
@@ -92,8 +95,7 @@ fn counts_all_the_same(args: &DisputeArgs, code: &str) -> bool {
     })
 }
 
-/// The rows of the dataset's file; none if there is no file. Errors: the table is stored in another place, or the file has another form than
-/// this command writes.
+/// The rows of the dataset's file; none if there is no file. Errors: the table is in another file, or this command did not write the file.
 fn read(folder: &Path) -> Result<Vec<[String; 4]>, String> {
     if !folder.is_dir() {
         return Err(format!("no dataset in `{}`; pass its folder with --data", folder.display()));

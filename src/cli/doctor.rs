@@ -1,5 +1,5 @@
-//! `tokendeck doctor`: checks the environment and prints each result with its remedy. It leaves no file behind, and contacts no host without
-//! `--online`. `checks` evaluates the facts.
+//! `tokendeck doctor`: checks the environment and prints each result with its remedy. It leaves no file behind, and contacts no host
+//! without `--online`. `checks` evaluates the facts.
 
 mod checks;
 

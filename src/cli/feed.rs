@@ -81,7 +81,7 @@ impl Feed {
         })
     }
 
-    /// Asks the user whether these hosts may be contacted, unless they agreed earlier. Errors: the user refuses, or stdin is not a terminal.
+    /// Asks the user for consent to contact these hosts, unless it was given earlier. Errors: the user refuses, or stdin is not a terminal.
     pub(super) fn consent(&self, hosts: &BTreeMap<String, u64>) -> Result<(), Failure> {
         let dataset = self.dataset();
         let open: Vec<(&String, &u64)> = hosts.iter().filter(|(origin, _)| self.wire.may_ask(&dataset, origin).is_err()).collect();
@@ -95,9 +95,7 @@ impl Feed {
         let named: Vec<String> = open.iter().map(said).collect();
         let named = named.join(", ");
         if !self.wire.asks_first() || !io::stdin().is_terminal() {
-            return Err(Failure::Bad(format!(
-                "did not contact {named}; pass --remote, or run the command in a terminal and answer y"
-            )));
+            return Err(Failure::Bad(format!("did not contact {named}; pass --remote, or run the command in a terminal and answer y")));
         }
         let mut out = io::stderr();
         write!(out, "contact {named}? [y/N] ").ok();

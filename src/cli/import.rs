@@ -129,8 +129,7 @@ pub(super) fn run(args: &ImportArgs) -> Outcome {
     let location = LocationArgs { config: None, data: Some(into.clone()), remote: false, as_of: None };
     if let (Some(TokenName::Symbol(symbol)), false) = (&args.token, into.is_dir()) {
         let folder = into.display();
-        let reason =
-            format!("`--token {symbol}`: `{folder}` has no dataset yet to look up a symbol; pass the address");
+        let reason = format!("`--token {symbol}`: `{folder}` has no dataset yet to look up a symbol; pass the address");
         return Err(Failure::Usage(reason));
     }
     let token = args.token.as_ref().map(|token| token.find_in(&location)).transpose()?;

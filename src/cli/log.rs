@@ -117,7 +117,7 @@ struct Lines(Arc<Shared>);
 struct Line<'a> {
     shared: &'a Shared,
     urgent: bool,
-    /// Whether this program logged it. Other crates' lines are dropped: they may repeat server answers, and those the request.
+    /// Whether this program logged it. Other crates' lines are dropped: they may repeat server responses, which may repeat the request.
     ours: bool,
 }
 

@@ -105,7 +105,7 @@ impl Program {
         self.deck.options().wire.as_deref()
     }
 
-    /// Starts reloading on file changes, if configured. Errors: the files cannot be watched; the program goes on without.
+    /// Starts reloading on file changes, if configured. Errors: the files cannot be watched; the program continues without watching.
     pub(super) fn watch(&self) -> Result<(), String> {
         if self.config.datasets.watch { self.deck.watch() } else { Ok(()) }
     }
@@ -212,7 +212,7 @@ pub(super) fn no_dataset(folder: &Path, reason: &str) -> Failure {
     ))
 }
 
-/// Prints a warning: the program goes on.
+/// Prints a warning; the program continues.
 pub(super) fn warn(message: &str) {
     say(&format!("warning: {message}"));
 }

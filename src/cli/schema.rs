@@ -79,8 +79,7 @@ fn chains(json: bool) -> String {
     }
     let row = |row: &ChainRow| vec![row.short_name.to_owned(), row.id.to_string(), row.name.to_owned(), row.aliases.join(", ")];
     let rows: Vec<Vec<String>> = CHAINS.iter().map(row).collect();
-    aligned(&["chain", "id", "name", "aliases"], &rows)
-        + "\nAny other chain name is accepted too, in lower case and without an id.\n"
+    aligned(&["chain", "id", "name", "aliases"], &rows) + "\nAny other chain name is accepted too, in lower case and without an id.\n"
 }
 
 fn columns(table: &TableSchema) -> String {
@@ -117,7 +116,7 @@ fn as_json(table: &TableSchema) -> Value {
     })
 }
 
-/// A `dataset.toml` template, valid as it stands: the lines to fill in are comments.
+/// A `dataset.toml` template, valid without changes: the lines to fill in are comments.
 fn template(tables: &[&TableSchema]) -> String {
     let mut text = String::from(
         "# Describes the dataset in this folder. Uncomment the lines you need; columns that already have tokendeck's names need none.\n\

@@ -35,9 +35,7 @@ pub(super) fn run(args: &VerifyArgs) -> Outcome {
     let form = DocumentForm::ALL.iter().find(|form| ending.as_deref() == Some(form.word()));
     let form = form.ok_or_else(|| Failure::Usage(format!("`{shown}` is not a report; expected .html or .md")))?;
     let text = read_text(&args.report, REPORT_MAX).map_err(|reason| Failure::Bad(format!("cannot read `{shown}`: {reason}")))?;
-    let refused = || {
-        Failure::Bad(format!("`{shown}` does not record its inputs; create it again with `tokendeck report`"))
-    };
+    let refused = || Failure::Bad(format!("`{shown}` does not record its inputs; create it again with `tokendeck report`"));
     let made = Provenance::read(&text).ok_or_else(refused)?;
     let address = Address::asked(&made.token).ok_or_else(refused)?;
     let location = LocationArgs { as_of: made.as_of(), ..args.location.clone() };

@@ -150,9 +150,8 @@ pub(super) fn read(entry: &TomlEntry<'_>, said: &[TomlEntry<'_>], errors: &mut V
     // Once `kind` is read, wherever it is in the section.
     for (row, entry) in wanted.into_iter().filter(|(row, _)| !row.of.contains(&source.kind)) {
         let (key, of, kind) = (row.key, words(row.of), words(&[source.kind]));
-        let reason = format!(
-            "`{SECTION}.{name}.{key}` applies only to {of}, but the source's `kind` is {kind}; remove it or change `kind`"
-        );
+        let reason =
+            format!("`{SECTION}.{name}.{key}` applies only to {of}, but the source's `kind` is {kind}; remove it or change `kind`");
         errors.push(entry.error(reason));
     }
     if let (true, Some(reason)) = (errors.len() == before, source.fault()) {

@@ -90,9 +90,7 @@ impl Remote {
         let parsed = |text: &str| {
             serde_json::from_str(text).map_err(|error| {
                 let path = path.display();
-                format!(
-                    "{error}; today's budget for remote data counts as used until midnight UTC, or until you delete the new `{path}`"
-                )
+                format!("{error}; today's budget for remote data counts as used until midnight UTC, or until you delete the new `{path}`")
             })
         };
         Ok(match read_state(&path, FILE_BYTES_MAX, parsed)? {

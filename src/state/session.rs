@@ -32,7 +32,10 @@ pub fn update(before: &Map<String, Value>, session: &Map<String, Value>, state_d
         merge(before, session, &mut kept);
         let text = serde_json::to_vec_pretty(&kept).map_err(|error| format!("cannot save the session: {error}"))?;
         if text.len() as u64 > FILE_BYTES_MAX {
-            return Err(format!("cannot save the session: its size of {} bytes exceeds the limit of {FILE_BYTES_MAX}; delete saved plans", text.len()));
+            return Err(format!(
+                "cannot save the session: its size of {} bytes exceeds the limit of {FILE_BYTES_MAX}; delete saved plans",
+                text.len()
+            ));
         }
         write_atomic(&state_dir.join(FILE), &text)
     })

@@ -40,7 +40,7 @@ impl CandlePlan {
     }
 }
 
-/// Returns the longest usual interval at which `count` candles fit into `days`, else a minute.
+/// Returns the longest usual interval at which `count` candles fit into `days`, or one minute.
 fn finest_needed(count: u64, days: u64) -> Interval {
     let fits = |interval: &&Interval| count * interval.0 as u64 <= days * DAY_MS as u64;
     let minutes = |n: i64| Interval(n * Interval::HOUR.0 / 60);

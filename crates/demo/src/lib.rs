@@ -1,5 +1,5 @@
-//! The demo data: a synthetic market, byte-identical for the same seed and options. Here are the list of its tables, `TABLES`, and the code that
-//! writes them to a folder. The modules below generate the contents of each table.
+//! The demo data: a synthetic market, byte-identical for the same seed and options. Here are the list of its tables, `TABLES`, and the code
+//! that writes them to a folder. The modules below generate the contents of each table.
 
 mod candles;
 pub mod contracts;
@@ -191,8 +191,8 @@ fn claim(folder: &Path) -> Result<Option<String>, String> {
         return Ok(Some(text));
     }
     Err(format!(
-        "`{shown}` contains files that are not demo data, which tokendeck never overwrites; pass an empty folder, or one whose {DESCRIPTION} has \
-         title = \"{TITLE}\" and synthetic = true"
+        "`{shown}` contains files that are not demo data, which tokendeck never overwrites; pass an empty folder, or one whose \
+         {DESCRIPTION} has title = \"{TITLE}\" and synthetic = true"
     ))
 }
 

@@ -22,7 +22,7 @@ pub(super) enum DemoCell<'a> {
     Null,
     Text(&'a str),
     Address(Address),
-    /// Multiple texts: a list in NDJSON, else joined by `;`.
+    /// Multiple texts: a list in NDJSON, joined by `;` in other formats.
     Texts(&'a [&'a str]),
     Int(i64),
     Float(f64),

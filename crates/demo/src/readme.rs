@@ -52,10 +52,11 @@ pub(super) fn text(market: &DemoMarket, written: &[DemoFile]) -> String {
         "# Demo market\n\n\
          A synthetic market, written by\n\n    {}\n\n\
          The command writes the same bytes whenever you run it. The data ends at 2026-11-15T00:00Z, whatever the date.\n\n\
-         **Nothing here is a quotation.** Prices, supplies, holders, wallets, opinion leaders, posts, pools and their addresses, liquidity, volumes,\n\
-         yields and gas are invented, and so are all exchanges, bridges and lockers in the labels. The names of yield protocols are real, but their\n\
-         values are not. Invented tokens with a story have a contract that is a few weeks old but candles for the whole period, so that their patterns\n\
-         can be shown; a token's age is that of its contract. The data has the same license as the program (MIT).\n\n\
+         **Nothing here is a quotation.** Prices, supplies, holders, wallets, opinion leaders, posts, pools and their addresses, liquidity,\n\
+         volumes, yields and gas are invented, and so are all exchanges, bridges and lockers in the labels. The names of yield protocols are\n\
+         real, but their values are not. Invented tokens with a story have a contract that is a few weeks old but candles for the whole\n\
+         period, so that their patterns can be shown; a token's age is that of its contract. The data has the same license as the program\n\
+         (MIT).\n\n\
          ## Tables\n\n| file | rows | contents |\n|---|---:|---|\n",
         command(&market.options)
     );
@@ -66,16 +67,18 @@ pub(super) fn text(market: &DemoMarket, written: &[DemoFile]) -> String {
         }
     }
     text += "\n## How prices end\n\n\
-             If the history is long enough, the last 30 to 64 daily candles of these tokens follow the named shape; the candles of all other tokens are random.\n\n\
+             If the history is long enough, the last 30 to 64 daily candles of these tokens follow the named shape; the candles of all other tokens\n\
+             are random.\n\n\
              | shape | tokens |\n|---|---|\n";
     endings(market, &mut text);
     text += "\n## Tokens\n\n\
-             Tokens with `listed = true` exist, except those named below: address, symbol, name, chain and decimals are facts; price and supply are\n\
-             realistic only in size. Tokens with `listed = false` do not exist: their names are invented and their addresses come from the seed,\n\
-             including the tokens that look like scams. Any resemblance to the name of a real project is coincidence.\n\n\
+             Tokens with `listed = true` exist, except those named below: address, symbol, name, chain and decimals are facts; price and\n\
+             supply have only a realistic magnitude. Tokens with `listed = false` do not exist: their names are invented and their\n\
+             addresses come from the seed, including the tokens that look like scams. Any resemblance to the name of a real project is\n\
+             coincidence.\n\n\
              The following tokens do not exist either. They have contracts, written for this program, and a history; `contracts`, `scams`,\n\
-             `pool_events`, `locks` and `funding` are entirely invented, including every address in them. The listed tokens among them represent\n\
-             well-known tokens.\n\n\
+             `pool_events`, `locks` and `funding` are entirely invented, including every address in them. The listed tokens among them\n\
+             represent well-known tokens.\n\n\
              | token | listed | contract | history |\n|---|---|---|---|\n";
     for (token, story) in with_story(market).filter(|(token, _)| stories::invented(token)) {
         let does = contract(story.contract).map_or("", |contract| contract.what);
@@ -84,8 +87,8 @@ pub(super) fn text(market: &DemoMarket, written: &[DemoFile]) -> String {
     }
     let _ = writeln!(
         text,
-        "\nThe {LARGEST} most valuable tokens have all of this too, so that every view has something to show. It is invented for them as well: the\n\
-         contracts of real tokens here are not the contracts at their addresses, and these transfers never happened."
+        "\nThe {LARGEST} most valuable tokens have all of this too, so that every view has something to show. It is invented for them as well:\n\
+         the contracts of real tokens here are not the contracts at their addresses, and these transfers never happened."
     );
     text += "\n## Real facts and their sources\n\n| fact | source |\n|---|---|\n";
     for (fact, source) in &FACTS.sources {

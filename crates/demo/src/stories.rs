@@ -91,7 +91,7 @@ const LARGE_AGE_DAYS: i64 = 420;
 /// Number of trades of an ordinary market.
 const TRADES: usize = 420;
 const LARGE_TRADES: usize = 300;
-/// Further holders of a widespread token, beside its initial ones.
+/// Further holders of a widespread token, in addition to its initial ones.
 const CROWD: usize = 170;
 /// Probability that a trader gives tokens away.
 const GIFTS: f64 = 0.12;
@@ -164,7 +164,7 @@ pub(super) struct TokenHistory {
     pub(super) balances: HashMap<Address, u128>,
     /// Its main pool: the one with most liquidity among those created for it.
     pub(super) pool: Option<Address>,
-    /// The pool it is traded in: its own, else one created for another token.
+    /// The pool in which it is traded: its own, or one created for another token.
     venue: Option<Address>,
     pub(super) pool_events: Vec<PoolEvent>,
     /// Holders of the pool's LP tokens, in percent.
@@ -294,7 +294,7 @@ impl TokenHistory {
         }
     }
 
-    /// Distributes `amount` over many holders, so that nobody gets much of it.
+    /// Distributes `amount` over many holders, so that no holder gets much of it.
     fn hand_out(&mut self, time: i64, amount: u128) {
         let deployer = self.deployer;
         let crowd: Vec<(Address, f64)> = (0..CROWD).map(|_| (self.random.address(), self.random.spread(1.0, 60.0))).collect();

@@ -1,5 +1,5 @@
-//! Differences between operating systems: positioned reads and writes, file identity, disk usage, private files and commands. The contents of
-//! files belong to the crates that own them, and signals to the code that waits for them.
+//! Differences between operating systems: positioned reads and writes, file identity, disk usage, private files and commands. The contents
+//! of files belong to the crates that own them, and signals to the code that waits for them.
 
 #[cfg(unix)]
 mod unix;

@@ -140,7 +140,12 @@ pub(super) fn checks(facts: &MachineFacts) -> Vec<DoctorLine> {
 fn terminal(facts: &MachineFacts) -> DoctorLine {
     let make = format!("enlarge it to at least {WIDTH_MIN}×{HEIGHT_MIN}; 80×24 shows most of a view, 140×42 all of it");
     match facts.size {
-        None => check("terminal", LineVerdict::Note, "stdin or stdout is not a terminal", "the dashboard needs one; `serve`, `get` and `shot` don't"),
+        None => check(
+            "terminal",
+            LineVerdict::Note,
+            "stdin or stdout is not a terminal",
+            "the dashboard needs one; `serve`, `get` and `shot` don't",
+        ),
         Some(_) if facts.term.is_empty() || facts.term == "dumb" => {
             let found = if facts.term.is_empty() { "TERM is not set".to_owned() } else { format!("TERM is `{}`", facts.term) };
             check("terminal", LineVerdict::Mend, found, "export TERM=xterm-256color, or your terminal's own name")
@@ -160,10 +165,15 @@ fn colors(facts: &MachineFacts) -> DoctorLine {
     match facts.depth {
         Depth::True => good("colors", "16 million"),
         Depth::Indexed => check("colors", LineVerdict::Note, "256: theme colors are approximated", more),
-        Depth::Sixteen => check("colors", LineVerdict::Note, "16: the terminal's own colors are used, and charts are drawn in characters", more),
-        Depth::None => {
-            check("colors", LineVerdict::Note, "none, because of NO_COLOR or TERM", "unset NO_COLOR if you want colors; words and symbols show the same")
+        Depth::Sixteen => {
+            check("colors", LineVerdict::Note, "16: the terminal's own colors are used, and charts are drawn in characters", more)
         }
+        Depth::None => check(
+            "colors",
+            LineVerdict::Note,
+            "none, because of NO_COLOR or TERM",
+            "unset NO_COLOR if you want colors; words and symbols show the same",
+        ),
     }
 }
 
@@ -234,7 +244,9 @@ fn data(data: &DataFact) -> DoctorLine {
             "run `tokendeck` for three ways to start, or `tokendeck demo --tour` for a synthetic market",
         ),
         DataFact::Bad(reason) => check("dataset", LineVerdict::Mend, reason, "run `tokendeck check` for details"),
-        DataFact::There { folder, files } => good("dataset", format!("`{folder}`, {}; `tokendeck check` checks them", many(*files as u64, "file", "files"))),
+        DataFact::There { folder, files } => {
+            good("dataset", format!("`{folder}`, {}; `tokendeck check` checks them", many(*files as u64, "file", "files")))
+        }
     }
 }
 
@@ -278,12 +290,9 @@ fn cache(facts: &MachineFacts) -> DoctorLine {
             }
             good("cache", found)
         }
-        Err(reason) => check(
-            "cache",
-            LineVerdict::Mend,
-            reason,
-            "make it writable or set cache.dir: large tables are rebuilt at every start",
-        ),
+        Err(reason) => {
+            check("cache", LineVerdict::Mend, reason, "make it writable or set cache.dir: large tables are rebuilt at every start")
+        }
     }
 }
 

@@ -144,5 +144,5 @@ fn a_symbol_of_several_tokens_is_asked_back_and_a_mistake_is_named() {
     let misspelt = said(&run(&desk, &["new", "other", "--providers", "dexscrener"]));
     assert!(misspelt.contains("`dexscrener` is no provider, did you mean `dexscreener`?"), "{misspelt}");
     let providers = said(&run(&desk, &["providers"]));
-    assert!(["geckoterminal", "defillama", "etherscan", "needed"].iter().all(|word| providers.contains(word)), "{providers}");
+    assert!(["geckoterminal", "defillama", "etherscan", "required"].iter().all(|word| providers.contains(word)), "{providers}");
 }

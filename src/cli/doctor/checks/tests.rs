@@ -53,7 +53,7 @@ const CASES: &[Case] = &[
     (|f| f.protocol = Ok(None), "graphics", LineVerdict::Note, "no pixels", "docs/dashboard.md"),
     (|f| f.protocol = Ok(Some(PictureProtocol::Sixel)), "graphics", LineVerdict::Good, "sixels", ""),
     (|f| f.protocol = Err("inside tmux".to_owned()), "graphics", LineVerdict::Mend, "inside tmux", "terminal.graphics = \"auto\""),
-    (|f| (f.graphics, f.protocol) = (Graphics::Off, Ok(None)), "graphics", LineVerdict::Good, "off (`terminal, ""),
+    (|f| (f.graphics, f.protocol) = (Graphics::Off, Ok(None)), "graphics", LineVerdict::Good, "off (`terminal.graphics`)", ""),
     (|f| f.locale = "C".to_owned(), "fonts", LineVerdict::Note, "the locale is `C`; symbols: ▁▂▃", "LANG=C.UTF-8"),
     (|f| f.locale = String::new(), "fonts", LineVerdict::Note, "no locale is set", "terminal.ascii = true"),
     (|f| f.locale = "C.utf8".to_owned(), "fonts", LineVerdict::Good, "symbols: ▁▂▃", "terminal.ascii = true"),
