@@ -1,4 +1,4 @@
-# Homebrew: the static program on Linux, built from source on macOS.
+# Homebrew: the static binary on Linux, built from source on macOS.
 class Tokendeck < Formula
   desc "Terminal dashboard and local JSON API for crypto-token analysts"
   homepage "@URL@"

@@ -55,9 +55,9 @@ use model::time::Time;
 use store::cache::set_mmap_threshold;
 use wire::Consent;
 
-/// A dashboard and a local HTTP JSON API over your own crypto-token datasets.
+/// A terminal dashboard and local HTTP JSON API for your crypto-token datasets.
 ///
-/// Without a command the dashboard opens, with the API beside it.
+/// Without a command, tokendeck opens the dashboard and starts the API.
 #[derive(Debug, Parser)]
 #[command(name = "tokendeck", version, disable_version_flag = true, args_conflicts_with_subcommands = true, after_help = AFTER_HELP)]
 pub struct CommandLine {
@@ -66,7 +66,7 @@ pub struct CommandLine {
     /// Print the version
     #[arg(short = 'V', long)]
     version: bool,
-    /// With --version: also the commit, and the formats of what is kept on disk
+    /// With --version: also print the commit and on-disk format versions
     #[arg(long, requires = "version")]
     verbose: bool,
     #[command(subcommand)]
@@ -74,57 +74,57 @@ pub struct CommandLine {
 }
 
 const AFTER_HELP: &str = "\
-Configuration: --config FILE, $TOKENDECK_CONFIG, ./config.toml, $XDG_CONFIG_HOME/tokendeck/config.toml, the first found.
-Exit codes: 0 done, 1 the data or the answer is bad, 2 wrong usage.
-No data yet? `tokendeck demo datasets` writes some.";
+Configuration file: the first of --config FILE, $TOKENDECK_CONFIG, ./config.toml, $XDG_CONFIG_HOME/tokendeck/config.toml.
+Exit codes: 0 success, 1 bad data or a failed request, 2 wrong usage.
+No data yet? Run `tokendeck demo datasets`.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Answer the API alone, logging to stderr, until SIGTERM or Ctrl-C
+    /// Run only the API and log to stderr, until SIGTERM or Ctrl-C
     Serve(serve::ServeArgs),
-    /// Ask a running server whether it lives
+    /// Check whether a server responds
     Health(health::HealthArgs),
-    /// Print what the API would answer, straight from the dataset, without a server
+    /// Print an API response from the dataset, without a server
     Get(get::GetArgs),
-    /// Speak the Model Context Protocol on stdin and stdout: every question is a tool
+    /// Serve every query as a Model Context Protocol tool on stdin and stdout
     Mcp(mcp::McpArgs),
-    /// Write a report on a token: one HTML or Markdown file
+    /// Write a token report as one HTML or Markdown file
     Report(report::ReportArgs),
-    /// Compute a report again from the data, and say what differs
+    /// Recompute a report and list the differences
     Verify(verify::VerifyArgs),
-    /// Check a dataset: every finding with file, row, column, value and what was expected
+    /// List dataset issues with file, row, column, value and expectation
     Check(check::CheckArgs),
-    /// Make a dataset whose tables come by themselves
+    /// Create a dataset with live tables
     New(new::NewArgs),
-    /// Put tokens into such a dataset, and fetch their rows
+    /// Add tokens to a live dataset and fetch their rows
     Add(add::AddArgs),
-    /// Fetch what is missing in the tables that come by themselves, and end
+    /// Fetch missing rows of live tables, then exit
     Refresh(refresh::RefreshArgs),
-    /// List the services that can be asked, with their limits and terms
+    /// List data providers with their limits and terms
     Providers(providers::ProvidersArgs),
-    /// Import third-party files into a dataset's own columns
+    /// Import third-party files into a dataset
     Import(import::ImportArgs),
-    /// Write a synthetic dataset, the same for the same seed
+    /// Write a synthetic dataset; the same seed gives the same data
     Demo(demo::DemoArgs),
     /// Describe the tables and columns of a dataset
     Schema(schema::SchemaArgs),
-    /// List or clear the large tables that are cached on disk
+    /// List or clear the on-disk cache of large tables
     Cache(cache::CacheArgs),
-    /// List or remove the deep analyses that are kept
+    /// List or delete stored deep analyses
     Jobs(jobs::JobsArgs),
-    /// List, add or remove alerts: conditions on tokens that are checked whenever the data change
+    /// Manage alerts: conditions on tokens, checked whenever the data changes
     Alert(alert::AlertArgs),
-    /// Object to a security finding: it stays visible with the reason, and no longer counts
+    /// Dispute a security finding: it stays visible but no longer affects the score
     Dispute(dispute::DisputeArgs),
-    /// Look at terminal, fonts, clock, folders, port, keys and sources, and say what mends each
+    /// Check terminal, fonts, clock, folders, port, keys and sources, and suggest fixes
     Doctor(doctor::DoctorArgs),
-    /// Print every setting in force and where it comes from
+    /// Print every effective setting and its origin
     Config(config::ConfigArgs),
-    /// Show, make and revoke API keys
+    /// Manage API keys
     Key(key::KeyArgs),
-    /// Draw a view into a file, without a terminal
+    /// Render a view to a file, without a terminal
     Shot(shot::ShotArgs),
-    /// Print a script that completes arguments in a shell
+    /// Print a shell completion script
     Completions(completions::CompletionsArgs),
     /// Print the manual page
     Man,
@@ -142,24 +142,24 @@ impl CommandLine {
 /// Arguments that locate the configuration and the data.
 #[derive(Debug, Clone, Args)]
 struct LocationArgs {
-    /// The configuration file
+    /// Configuration file
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// The folder of the dataset, instead of the configured one
+    /// Dataset folder (overrides the configuration)
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Fetch the remote files that the dataset names
+    /// Allow requests to the hosts that the dataset names, without asking
     #[arg(long)]
     remote: bool,
-    /// What is later is not known, see `AsOfArgs`
+    /// Point-in-time mode, see `AsOfArgs`
     #[arg(skip)]
     as_of: Option<Time>,
 }
 
-/// For commands whose answers can be as of a time.
+/// For commands with a point-in-time mode.
 #[derive(Debug, Clone, Args)]
 struct AsOfArgs {
-    /// As it could have been known then: 2026-08-14 (the end of that day) or 2026-08-14T09:30:00Z
+    /// Point-in-time: use only what was known then, such as 2026-08-14 (end of that day) or 2026-08-14T09:30:00Z
     #[arg(long, value_name = "TIME", value_parser = query::question::parameter::as_of)]
     as_of: Option<Time>,
     #[command(flatten)]
@@ -193,7 +193,7 @@ pub fn arguments() -> CommandLine {
     CommandLine::try_parse().unwrap_or_else(|error| {
         error.print().ok();
         if error.kind() == ErrorKind::ArgumentConflict && error.get(ContextKind::InvalidSubcommand).is_some() {
-            say_more("A command's options stand after it, as in `tokendeck get /tokens --data DIR`.");
+            say_more("Put options after the command, as in `tokendeck get /tokens --data DIR`.");
         }
         std::process::exit(error.exit_code())
     })

@@ -38,13 +38,13 @@ use wire::{Consent, Source, web::WebhookUrl};
 
 /// The file's name, in the working directory and in the user's configuration directory.
 pub const FILE: &str = "config.toml";
-/// A file beside it with exchanges of the user's own.
+/// A file next to it with the user's own exchanges.
 pub const EXCHANGES_FILE: &str = "exchanges.toml";
-/// Bytes of one of these files.
+/// Maximum size of one of these files.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 /// Environment variable with the path of the file, used where `--config` is not given.
 pub const VARIABLE: &str = "TOKENDECK_CONFIG";
-/// Default rate limit of a server reachable from other machines, in requests per second and API key: far above the needs of a person
+/// Default rate limit of a server reachable from other machines, in requests per second and API key: far above the needs of a user
 /// reading a page, far below the capacity of the machine.
 const RATE_OFF_LOOPBACK: u32 = 100;
 
@@ -80,13 +80,13 @@ macro_rules! settings {
             $(pub $section: $type,)*
             /// The settings that the file contains.
             pub given: Vec<GivenSetting>,
-            /// The user's own sources of remote files.
+            /// The user's remote sources.
             pub sources: Vec<Source>,
             /// The settings that the file contains for each source, by the source's name.
             pub said_of_sources: Vec<(String, GivenSetting)>,
             /// The user's key bindings: action = key or keys. Validated by the key table.
             pub keys: toml::Table,
-            /// Where tokens are traded: the program's table, with the user's own rows.
+            /// The exchanges: the built-in table with the user's own rows.
             pub exchanges: Arc<Exchanges>,
         }
 
@@ -96,8 +96,8 @@ macro_rules! settings {
 
         /// All sections, in the order of `config.toml`.
         pub const SECTIONS: &[SectionRow] = &[$(SectionRow { name: $name, meaning: $says },)*
-            SectionRow { name: sources::SECTION, meaning: "Sources of files elsewhere: one a section, [sources.NAME]. Their keys stand in the environment or in ~/.aws." },
-            SectionRow { name: KEYS_SECTION, meaning: "Keys of your own: an action and its key or keys, as in `copy_value = [\"y\", \"F6\"]`." }];
+            SectionRow { name: sources::SECTION, meaning: "Remote sources, one section each, [sources.NAME]. Credentials come from the environment, a password file or ~/.aws." },
+            SectionRow { name: KEYS_SECTION, meaning: "Your key bindings: an action and its key or keys, as in `copy_value = [\"y\", \"F6\"]`." }];
 
         /// All settings, in the order of `config.toml`.
         pub const SETTINGS: &[SettingRow] = &[$($(SettingRow {
@@ -125,71 +125,71 @@ macro_rules! settings {
 pub(crate) const KEYS_SECTION: &str = "terminal.keys";
 
 settings! {
-    "datasets" datasets Datasets "The data." {
+    "datasets" datasets Datasets "The dataset." {
         dir: PathBuf = "\"datasets\"", Expect::Path, "The dataset's folder; `--data` overrides it.";
-        watch: bool = "true", Expect::Switch, "Whether changed files are loaded anew while the program runs.";
+        watch: bool = "true", Expect::Switch, "Reload changed files while tokendeck runs.";
     }
-    "cache" cache Cache "Large tables, brought into order once and then read from disk." {
-        dir: Option<PathBuf> = "\"\"", Expect::OptionalPath, "The folder they are kept in; empty: `$XDG_CACHE_HOME/tokendeck`.";
-        size_mb: u32 = "20480", Expect::Whole(0, 100_000_000), "MB they may take together; the one used longest ago goes first.";
-        rows: u32 = "200000", Expect::Whole(1, 1_000_000_000), "Rows from which a table is large; smaller ones stay in memory.";
+    "cache" cache Cache "The on-disk cache: large tables are sorted once and then read from disk." {
+        dir: Option<PathBuf> = "\"\"", Expect::OptionalPath, "Folder of the cache. Empty: `$XDG_CACHE_HOME/tokendeck`.";
+        size_mb: u32 = "20480", Expect::Whole(0, 100_000_000), "Maximum size in MB; above it, the least recently used tables are deleted.";
+        rows: u32 = "200000", Expect::Whole(1, 1_000_000_000), "Minimum rows of a cached table; smaller tables stay in memory.";
     }
     "api" api Api "The HTTP API." {
-        enabled: bool = "true", Expect::Switch, "Whether the dashboard answers the API too; `--no-api` overrides it.";
-        listen: String = "\"127.0.0.1:8787\"", Expect::Listen, "Where it listens; port 0 takes a free one.";
-        hosts: Vec<String> = "[]", Expect::Hosts, "Names besides loopback that a request's `Host` may have.";
-        cors_origins: Vec<String> = "[]", Expect::Origins, "Web pages that a browser lets read the answers.";
-        keys_file: Option<PathBuf> = "\"\"", Expect::OptionalPath, "A file with the API keys, one a line, instead of the key made at the first start.";
-        rate_per_second: u32 = "0", Expect::Whole(0, 1_000_000), "Requests a second of one key; 0: no limit on loopback, 100 elsewhere.";
-        connections: u32 = "1024", Expect::Whole(1, 65_536), "Connections at once.";
-        event_streams: u32 = "64", Expect::Whole(0, 65_536), "Connections of those that may listen to events.";
-        row_streams: u32 = "16", Expect::Whole(0, 4_096), "Clients that may be sent rows as a stream at once.";
-        docs: bool = "true", Expect::Switch, "Whether /docs shows the API as a page to read and to try.";
-        header_seconds: u32 = "5", Expect::Whole(1, 3_600), "Time for a request's head to arrive.";
-        body_seconds: u32 = "30", Expect::Whole(1, 3_600), "Time for a request's body to arrive.";
-        idle_seconds: u32 = "75", Expect::Whole(1, 86_400), "How long a connection without a request stays open.";
+        enabled: bool = "true", Expect::Switch, "Start the API with the dashboard; `--no-api` overrides it.";
+        listen: String = "\"127.0.0.1:8787\"", Expect::Listen, "Address to listen on; port 0 picks a free port.";
+        hosts: Vec<String> = "[]", Expect::Hosts, "Names that a request's `Host` header may contain, in addition to loopback.";
+        cors_origins: Vec<String> = "[]", Expect::Origins, "Origins of web pages that may read responses in a browser.";
+        keys_file: Option<PathBuf> = "\"\"", Expect::OptionalPath, "File with the API keys, one per line, instead of the key created at the first start.";
+        rate_per_second: u32 = "0", Expect::Whole(0, 1_000_000), "Requests per second per key. 0: no limit on loopback, 100 on other addresses.";
+        connections: u32 = "1024", Expect::Whole(1, 65_536), "Maximum simultaneous connections.";
+        event_streams: u32 = "64", Expect::Whole(0, 65_536), "Maximum connections that stream events.";
+        row_streams: u32 = "16", Expect::Whole(0, 4_096), "Maximum clients that stream rows at the same time.";
+        docs: bool = "true", Expect::Switch, "Serve the interactive API documentation at /docs.";
+        header_seconds: u32 = "5", Expect::Whole(1, 3_600), "Maximum seconds to receive a request's headers.";
+        body_seconds: u32 = "30", Expect::Whole(1, 3_600), "Maximum seconds to receive a request's body.";
+        idle_seconds: u32 = "75", Expect::Whole(1, 86_400), "Seconds until an idle connection is closed.";
     }
     "terminal" terminal Terminal "The dashboard." {
-        theme: ThemeChoice = "\"auto\"", Expect::Theme, "auto (as the terminal: dark or light), dark, light, high-contrast, or a theme file; `--theme` overrides it.";
-        mouse: bool = "true", Expect::Switch, "Whether the mouse is used; `--no-mouse` overrides it.";
-        graphics: Graphics = "\"auto\"", Expect::Graphics, "Whether charts are drawn in pixels: auto (where the terminal answers that it can), kitty, iterm or sixel (by that protocol), off; `--graphics` overrides it.";
-        up_down_swapped: bool = "false", Expect::Switch, "Rising is red and falling green, as markets in East Asia show it.";
-        colour_blind: bool = "false", Expect::Switch, "Blue and orange instead of green and red.";
-        ascii: bool = "false", Expect::Switch, "Only ASCII in lines, bars and marks.";
-        bell: bool = "true", Expect::Switch, "Whether an alert that fires rings the terminal's bell.";
+        theme: ThemeChoice = "\"auto\"", Expect::Theme, "auto (dark or light, like the terminal), dark, light, high-contrast, or a theme file; `--theme` overrides it.";
+        mouse: bool = "true", Expect::Switch, "Enable mouse support; `--no-mouse` overrides it.";
+        graphics: Graphics = "\"auto\"", Expect::Graphics, "Draw charts in pixels: auto (if the terminal reports support), kitty, iterm or sixel (with that protocol), or off; `--graphics` overrides it.";
+        up_down_swapped: bool = "false", Expect::Switch, "Show rising prices in red and falling prices in green, as markets in East Asia do.";
+        colour_blind: bool = "false", Expect::Switch, "Use blue and orange instead of green and red.";
+        ascii: bool = "false", Expect::Switch, "Use only ASCII for lines, bars and marks.";
+        bell: bool = "true", Expect::Switch, "Ring the terminal's bell when an alert fires.";
     }
-    "analysis" analysis Analysis "What shapes the answers." {
-        whale_usd: f64 = "100000", Expect::Number(0.0, 1e15), "USD of a token from which a smart follower (the wallet of a key opinion leader) counts as a whale.";
-        medium_usd: f64 = "10000", Expect::Number(0.0, 1e15), "USD of a token from which a smart follower counts as medium.";
-        whale_change_percent: f64 = "1", Expect::Number(0.0, 100.0), "Change of the whales' balance from which they accumulate or distribute.";
+    "analysis" analysis Analysis "Thresholds of the analyses." {
+        whale_usd: f64 = "100000", Expect::Number(0.0, 1e15), "USD value of a token from which a smart follower (the wallet of a key opinion leader) counts as a whale.";
+        medium_usd: f64 = "10000", Expect::Number(0.0, 1e15), "USD value of a token from which a smart follower counts as medium.";
+        whale_change_percent: f64 = "1", Expect::Number(0.0, 100.0), "Change of the whales' balance, in percent, from which they count as accumulating or distributing.";
     }
     "jobs" jobs Jobs "Deep analyses." {
-        workers: u32 = "2", Expect::Whole(1, 256), "Jobs that run at once.";
-        queue: u32 = "1000", Expect::Whole(1, 100_000), "Jobs that may wait.";
-        keep_days: u32 = "90", Expect::Whole(0, 36_500), "Days after which a job that has ended is dropped; 0: never.";
-        keep_count: u32 = "10000", Expect::Whole(1, 1_000_000), "Jobs kept; beyond it the oldest that have ended are dropped.";
+        workers: u32 = "2", Expect::Whole(1, 256), "Jobs that run at the same time.";
+        queue: u32 = "1000", Expect::Whole(1, 100_000), "Maximum queued jobs.";
+        keep_days: u32 = "90", Expect::Whole(0, 36_500), "Days after which a finished job is deleted. 0: never.";
+        keep_count: u32 = "10000", Expect::Whole(1, 1_000_000), "Maximum stored jobs; above it, the oldest finished jobs are deleted.";
     }
-    "alerts" alerts Alerts "Where alerts that fire are told outside the program, at most one a second and 20 a minute." {
-        command: Option<AlertCommand> = "[]", Expect::Command, "A program and its arguments, run without a shell for at most 10 s, as [\"notify-send\", \"--\", \"{symbol}\", \"{condition}\"]; {name}, {token_address} and {value} are filled too. Empty: none.";
-        webhook: Option<WebhookUrl> = "\"\"", Expect::Webhook, "A URL that each alert is posted to as JSON, as GET /alerts has it; empty: none.";
-        webhook_text: String = "\"\"", Expect::Member, "The member in which a chat service expects the words: \"text\" of Slack and Mattermost, \"content\" of Discord; empty: none.";
+    "alerts" alerts Alerts "Notifications outside tokendeck when an alert fires, up to one per second and 20 per minute." {
+        command: Option<AlertCommand> = "[]", Expect::Command, "Program and arguments, run without a shell for up to 10 s, as in [\"notify-send\", \"--\", \"{symbol}\", \"{condition}\"]; {name}, {token_address} and {value} are replaced too. Empty: none.";
+        webhook: Option<WebhookUrl> = "\"\"", Expect::Webhook, "URL to which each alert is posted as JSON, in the form of GET /alerts. Empty: none.";
+        webhook_text: String = "\"\"", Expect::Member, "JSON field in which a chat service expects the text: \"text\" for Slack and Mattermost, \"content\" for Discord. Empty: none.";
     }
-    "deck" deck DeckSettings "How questions are answered." {
-        workers: u32 = "0", Expect::Whole(0, 256), "Threads that answer; 0: as many as processors, up to 8.";
-        queue: u32 = "1024", Expect::Whole(1, 1_000_000), "Questions that may wait or run at once.";
-        memo_mb: u32 = "48", Expect::Whole(0, 65_536), "MB of answers kept for being asked again.";
-        records: bool = "true", Expect::Switch, "Whether the record of all tokens is counted in the background once an advice asks for it.";
+    "deck" deck DeckSettings "The query service." {
+        workers: u32 = "0", Expect::Whole(0, 256), "Query threads. 0: one per processor, up to 8.";
+        queue: u32 = "1024", Expect::Whole(1, 1_000_000), "Maximum queries that run or wait.";
+        memo_mb: u32 = "48", Expect::Whole(0, 65_536), "MB of results cached for repeated queries.";
+        records: bool = "true", Expect::Switch, "Compute the track record of all tokens in the background when advice first needs it.";
     }
-    "remote" remote Remote "Files that a dataset names elsewhere: at object stores and web servers." {
-        enabled: Consent = "\"ask\"", Expect::Consent, "Whether they are asked for: \"ask\" once for each dataset and place, true, false; `--remote` says true.";
-        budget_gb_per_day: u32 = "200", Expect::Whole(0, 1_000_000), "GB that may be fetched in a day.";
-        requests_per_day: u32 = "100000", Expect::Whole(1, 100_000_000), "Requests that one provider gets in a day at most.";
+    "remote" remote Remote "Data that a dataset loads from other hosts: object stores, web servers and data providers." {
+        enabled: Consent = "\"ask\"", Expect::Consent, "Whether to contact these hosts: \"ask\" (once per dataset and host), true or false; `--remote` sets it to true.";
+        budget_gb_per_day: u32 = "200", Expect::Whole(0, 1_000_000), "Maximum GB to download per day.";
+        requests_per_day: u32 = "100000", Expect::Whole(1, 100_000_000), "Maximum requests to one provider per day.";
     }
 }
 
 impl Config {
-    /// Loads the configuration from `given` (`--config`), else `TOKENDECK_CONFIG`, else `./config.toml`, else `config.toml` in `home`, the
-    /// user's configuration directory; without any of them returns the defaults. Errors: a file that was named is missing, or the file is
+    /// Loads the first of: `given` (`--config`), `TOKENDECK_CONFIG`, `./config.toml`, and `config.toml` in `home`, the user's configuration
+    /// directory. Returns the defaults if there is none. Errors: a file that was named is missing, or the file is
     /// invalid.
     pub fn find(given: Option<&Path>, variable: Option<&Path>, home: Option<&Path>) -> Result<Self, String> {
         let here = [Some(PathBuf::from(FILE)), home.map(|home| home.join(FILE))];
@@ -200,7 +200,7 @@ impl Config {
         }
     }
 
-    /// Folder of the file, where a person's own descriptions lie too; none without a file.
+    /// Folder of the file, which also contains the user's own descriptions; none without a file.
     pub fn folder(&self) -> Option<PathBuf> {
         let folder = self.file.as_ref()?.parent()?;
         Some(if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.to_owned() })
@@ -208,7 +208,7 @@ impl Config {
 
     fn load(file: &Path) -> Result<Self, String> {
         let text = read_whole_text(file, FILE_BYTES_MAX)
-            .map_err(|error| format!("the configuration `{}` cannot be read: {}", file.display(), plain_reason(&error)))?;
+            .map_err(|error| format!("cannot read the configuration `{}`: {}", file.display(), plain_reason(&error)))?;
         let exchanges = own_exchanges(&file.with_file_name(EXCHANGES_FILE))?;
         Ok(Self { exchanges, ..Self::parse(Some(file), &text)? })
     }
@@ -256,7 +256,7 @@ impl Config {
         }
     }
 
-    /// Cache options: the folder is the configured one, else `usual`; with neither there is no cache.
+    /// Cache options. The folder is the configured one, or `usual`; with neither, there is no cache.
     pub fn cache_options(&self, usual: Option<&Path>) -> CacheOptions {
         CacheOptions {
             folder: self.cache.dir.clone().or_else(|| usual.map(Path::to_owned)),
@@ -277,10 +277,10 @@ impl Alerts {
 fn own_exchanges(file: &Path) -> Result<Arc<Exchanges>, String> {
     match read_whole_text(file, FILE_BYTES_MAX) {
         Ok(text) => {
-            exchanges::with_own(&text).map_err(|reason| format!("{}: {reason}; its rows are those of docs/security.md", file.display()))
+            exchanges::with_own(&text).map_err(|reason| format!("{}: {reason}; docs/security.md describes its rows", file.display()))
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(exchanges::built_in()),
-        Err(error) => Err(format!("`{}` cannot be read: {}", file.display(), plain_reason(&error))),
+        Err(error) => Err(format!("cannot read `{}`: {}", file.display(), plain_reason(&error))),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Per-user state kept between runs, and where it is kept (the XDG directories; on Windows `AppData`). The contents belong to the modules below.
+//! Per-user state stored between runs, and its location (the XDG directories; on Windows `AppData`). The modules below define its contents.
 
 pub mod annotations;
 pub mod remote;
@@ -14,20 +14,20 @@ const PROGRAM: &str = "tokendeck";
 /// The user's directories for this program. `find` creates none of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dirs {
-    /// Keys, jobs, watchlist, session, error reports.
+    /// Keys, jobs, watchlist, session, crash reports.
     pub state: PathBuf,
     /// Demo data.
     pub data: PathBuf,
     /// `config.toml`, themes.
     pub config: PathBuf,
-    /// Files that can be made again.
+    /// Files that can be rebuilt.
     pub cache: PathBuf,
 }
 
 impl Dirs {
-    /// Locates them by the XDG variables, else below the home directory; on Windows below `AppData`.
+    /// Locates them by the XDG variables, or below the home directory; on Windows below `AppData`.
     pub fn find() -> Result<Self, String> {
-        let user = choose_base_strategy().map_err(|_| "there is no home directory: set HOME to a folder that can be written".to_owned())?;
+        let user = choose_base_strategy().map_err(|_| "no home directory; set HOME to a writable folder".to_owned())?;
         let state = user.state_dir().unwrap_or_else(|| user.data_dir());
         Ok(Self {
             state: state.join(PROGRAM),

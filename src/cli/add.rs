@@ -1,4 +1,4 @@
-//! `tokendeck add`: puts tokens into a dataset whose tables come by themselves, and fetches their rows.
+//! `tokendeck add`: adds tokens to a live dataset and fetches their rows.
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -28,10 +28,10 @@ use store::wall_clock::now;
 
 #[derive(Debug, Args)]
 pub(super) struct AddArgs {
-    /// An address, a symbol or a name, or coin:BTC for a coin without a contract
+    /// Address, symbol, name, or coin:BTC for a coin without a contract
     #[arg(required = true, value_name = "TOKEN")]
     tokens: Vec<String>,
-    /// The chain, where a token is on several
+    /// Chain, if the token is on several
     #[arg(long, value_name = "CHAIN")]
     chain: Option<String>,
     #[command(flatten)]
@@ -42,17 +42,17 @@ pub(super) fn run(args: &AddArgs) -> Outcome {
     let feed = Feed::open(&args.location)?;
     let chain = match &args.chain {
         None => None,
-        Some(text) => Some(Chain::known(text).ok_or_else(|| Failure::Usage(format!("`{text}` is no chain that is known")))?),
+        Some(text) => Some(Chain::known(text).ok_or_else(|| Failure::Usage(format!("unknown chain `{text}`")))?),
     };
     if !feed.folder.join(FILE).exists() {
         create(&feed.folder, &[], &feed.providers, None).map_err(Failure::Bad)?;
-        say(&format!("`{}` is made, its tables come by themselves", feed.folder.join(FILE).display()));
+        say(&format!("created `{}` with live tables", feed.folder.join(FILE).display()));
     }
     let manifest = feed.manifest()?;
     if manifest.tables.get("tokens").is_none_or(|tokens| tokens.live.is_none()) {
         return Err(Failure::Bad(format!(
-            "the tokens of `{}` do not come by themselves: write [tables.tokens] provider = \"dexscreener\" into its dataset.toml, or name \
-             another folder with --data",
+            "`{}` has no live `tokens` table; add provider = \"dexscreener\" under [tables.tokens] in its dataset.toml, or pass another folder \
+             with --data",
             feed.folder.display()
         )));
     }
@@ -69,7 +69,7 @@ pub(super) fn run(args: &AddArgs) -> Outcome {
     Ok(())
 }
 
-/// Finds the token and keeps it.
+/// Finds the token and stores it.
 fn found(feed: &Feed, words: &str, chain: Option<&Chain>) -> Result<Address, Failure> {
     let dataset = feed.dataset();
     let context = FindContext { dataset: &dataset, providers: &feed.providers, wire: &feed.wire, now: now(), watch: Arc::new(StderrWatch) };
@@ -80,14 +80,14 @@ fn found(feed: &Feed, words: &str, chain: Option<&Chain>) -> Result<Address, Fai
     tokens.retain(|token| chain.is_none_or(|chain| token.chain == *chain));
     let token = match &tokens[..] {
         [] if found.failures.is_empty() => {
-            return Err(Failure::Bad(format!("no provider knows `{words}`: look at how it is written, or give its address")));
+            return Err(Failure::Bad(format!("no provider knows `{words}`; check the spelling or pass an address")));
         }
         [] => return Err(Failure::Reported),
         [one] => one,
         several => chosen(words, several)?,
     };
     found.keep(&context, token).map_err(|error| Failure::Bad(error.to_string()))?;
-    say(&format!("{} is added", described(token)));
+    say(&format!("added {}", described(token)));
     Ok(token.address)
 }
 
@@ -100,20 +100,20 @@ fn described(token: &FoundToken) -> String {
     format!("{symbol} {name} {} on {}, {} in {pools}{cap}", token.address, token.chain, usd(token.liquidity))
 }
 
-/// Has who types choose one of several.
+/// Asks the user to choose one of several tokens.
 fn chosen<'a>(words: &str, several: &'a [FoundToken]) -> Result<&'a FoundToken, Failure> {
     let several = &several[..several.len().min(20)];
     for (number, token) in several.iter().enumerate() {
         say(&format!("{:>2}  {}", number + 1, described(token)));
     }
-    let ask = format!("`{words}` is several tokens: give the address, and --chain where it is on several");
+    let ask = format!("`{words}` matches several tokens; pass an address, and --chain if it is on several chains");
     if !io::stdin().is_terminal() {
         return Err(Failure::Bad(ask));
     }
     write!(io::stderr(), "which one? [1-{}] ", several.len()).ok();
     io::stderr().flush().ok();
     let mut answer = String::new();
-    io::stdin().read_line(&mut answer).map_err(|error| Failure::Bad(format!("the answer cannot be read: {error}")))?;
+    io::stdin().read_line(&mut answer).map_err(|error| Failure::Bad(format!("cannot read your answer: {error}")))?;
     let number = answer.trim().parse::<usize>().ok().and_then(|number| number.checked_sub(1));
     number.and_then(|number| several.get(number)).ok_or(Failure::Bad(ask))
 }

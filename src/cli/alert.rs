@@ -1,4 +1,4 @@
-//! `tokendeck alert`: manages alerts, conditions that the dashboard and the server evaluate on each new generation of the data.
+//! `tokendeck alert`: manages alerts, conditions that the dashboard and the server evaluate on each new data snapshot.
 
 use clap::{Args, Subcommand};
 
@@ -24,7 +24,7 @@ use query::{
     },
 };
 
-/// Number of recent firings printed.
+/// Number of recent triggers printed.
 const FIRED: u64 = 20;
 
 #[derive(Debug, Args)]
@@ -38,22 +38,22 @@ pub(super) struct AlertArgs {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Print the alerts of the dataset and their firings
+    /// List alerts and when they fired
     List {
-        /// As GET /alerts answers
+        /// Print JSON, as GET /alerts returns it
         #[arg(long)]
         json: bool,
         #[command(flatten)]
         location: LocationArgs,
     },
-    /// Add an alert: it fires when its condition is met and was not before
+    /// Add an alert that fires when its condition becomes true
     Add {
-        /// The condition, as in 'price>20' or 'score<40 chain:base'
+        /// Condition, such as 'price>20' or 'score<40 chain:base'
         condition: String,
-        /// The token it is about: its address, a coin as in coin:BTC, or a symbol that one token has; any token without it
+        /// Only this token: address, coin (coin:BTC) or unique symbol. Default: any token
         #[arg(long, value_name = "TOKEN", value_parser = token)]
         token: Option<TokenName>,
-        /// Add none: print when it would have fired over the last year of the data, and what came after
+        /// Backtest instead: print when the alert would have fired in the last year and what followed
         #[arg(long)]
         rehearse: bool,
         #[command(flatten)]
@@ -61,7 +61,7 @@ enum Command {
     },
     /// Remove an alert
     Remove {
-        /// The alert's id, as `tokendeck alert list` prints it
+        /// Alert id (see `tokendeck alert list`)
         id: String,
         #[command(flatten)]
         location: LocationArgs,
@@ -92,7 +92,7 @@ pub(super) fn run(args: &AlertArgs) -> Outcome {
             let jobs = offline_jobs(&program.config).map_err(Failure::Bad)?;
             let alert = jobs.add_alert(&program.deck, &request).map_err(failed)?;
             let already =
-                if alert.holds > 0 { format!(", holds for {} already", many(alert.holds, "token", "tokens")) } else { String::new() };
+                if alert.holds > 0 { format!(", already true for {}", many(alert.holds, "token", "tokens")) } else { String::new() };
             print_line(&format!("{}{already}", alert.alert_id))
         }
         Command::Remove { id, location } => {
@@ -106,7 +106,7 @@ pub(super) fn run(args: &AlertArgs) -> Outcome {
 fn listed(list: &AlertList) -> String {
     let row = |alert: &Alert| {
         let fired = alert.last_fired_at.map_or_else(|| "-".to_owned(), Time::minute_text);
-        let state = alert.problem.clone().unwrap_or_else(|| if alert.holds > 0 { "holds".to_owned() } else { "not met now".to_owned() });
+        let state = alert.problem.clone().unwrap_or_else(|| if alert.holds > 0 { "true".to_owned() } else { "false".to_owned() });
         vec![alert.alert_id.clone(), alert.about(), alert.condition.clone(), alert.fired.to_string(), fired, state]
     };
     let fired = |fired: &FiredAlert| vec![fired.fired_at.minute_text(), fired.about(), fired.condition.clone()];
@@ -118,17 +118,20 @@ fn listed(list: &AlertList) -> String {
 
 fn rehearsed(rehearsal: &Rehearsal) -> String {
     let (Some(from), Some(to)) = (rehearsal.from, rehearsal.to) else {
-        return "There are no candles to rehearse it on.\n".to_owned();
+        return "no candles to backtest on\n".to_owned();
     };
     let Some(a_week) = rehearsal.fired_a_week else {
-        return format!("{from} to {to}: a value that it needs is not known on any of these days.\n");
+        return format!("{from} to {to}: a required value is unknown on every day\n");
     };
-    let of_today =
-        if rehearsal.as_of_unknown.is_empty() { String::new() } else { format!("of today: {}\n", rehearsal.as_of_unknown.join(", ")) };
+    let of_today = if rehearsal.as_of_unknown.is_empty() {
+        String::new()
+    } else {
+        format!("current values, no history: {}\n", rehearsal.as_of_unknown.join(", "))
+    };
     let [outcomes, firings] = rehearsal.tables().map(|(header, rows)| section(header, rows));
     format!(
-        "{from} to {to}: {} for {} of {}, {} a week; held on {} days of a token, not known on {}\n{of_today}\n{outcomes}{firings}",
-        many(rehearsal.fired, "firing", "firings"),
+        "{from} to {to}: fired {} for {} of {}, {} per week; true on {} token-days, unknown on {}\n{of_today}\n{outcomes}{firings}",
+        many(rehearsal.fired, "time", "times"),
         count(rehearsal.fired_tokens),
         many(rehearsal.tokens, "token", "tokens"),
         fixed(a_week, 1),

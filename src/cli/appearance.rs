@@ -8,9 +8,9 @@ use super::outcome::Failure;
 use crate::config::{Terminal, ThemeChoice, plain_reason};
 use widgets::theme::{Appearance, Depth, Options, Palette, Theme, is_light};
 
-/// Size limit of a theme file. A theme has some twenty colours; a longer file is something else.
+/// Size limit of a theme file. A theme has some twenty colors; a longer file is something else.
 const THEME_BYTES_MAX: u64 = 64 << 10;
-/// Timeout for the terminal to report its background colour.
+/// Timeout for the terminal to report its background color.
 const ANSWER_TIME: Duration = Duration::from_millis(100);
 
 /// Whether the terminal's background is light, once detected.
@@ -31,7 +31,7 @@ pub(super) fn again(settings: &Terminal) -> Result<Appearance, Failure> {
     look(settings, Depth::detect(variable), || LIGHT.get().copied().unwrap_or_else(from_environment), true)
 }
 
-/// Appearance of a picture file, independent of the terminal: true colour, dark by default.
+/// Appearance of a picture file, independent of the terminal: true color, dark by default.
 pub(super) fn for_picture(settings: &Terminal) -> Result<Appearance, Failure> {
     look(settings, Depth::True, || false, true)
 }
@@ -41,7 +41,7 @@ fn look(settings: &Terminal, depth: Depth, light: impl Fn() -> bool, fixed: bool
         ThemeChoice::Auto if light() => Palette::light(),
         ThemeChoice::Auto => Palette::dark(),
         ThemeChoice::Named(name) => Palette::builtin(name)
-            .ok_or_else(|| Failure::Usage(format!("the theme `{name}` is not built in: expected dark, light or high-contrast")))?,
+            .ok_or_else(|| Failure::Usage(format!("unknown theme `{name}`; expected dark, light or high-contrast")))?,
         ThemeChoice::File(file) => theme_file(file)?,
     };
     let options = Options { depth, up_down_swapped: settings.up_down_swapped, colour_blind: settings.colour_blind };
@@ -52,15 +52,15 @@ fn theme_file(file: &Path) -> Result<Palette, Failure> {
     let shown = file.display();
     let mut text = String::new();
     let read = source::open_regular(file).and_then(|file| file.take(THEME_BYTES_MAX).read_to_string(&mut text));
-    read.map_err(|error| Failure::Usage(format!("the theme `{shown}` cannot be read: {}", plain_reason(&error))))?;
-    Palette::parse(&text).map_err(|reason| Failure::Usage(format!("the theme `{shown}`: {reason}")))
+    read.map_err(|error| Failure::Usage(format!("cannot read the theme `{shown}`: {}", plain_reason(&error))))?;
+    Palette::parse(&text).map_err(|reason| Failure::Usage(format!("theme `{shown}`: {reason}")))
 }
 
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// Queries the terminal's background colour, if it reports it; a terminal without colours is not queried.
+/// Queries the terminal's background color; a terminal without colors is not queried.
 fn background(depth: Depth) -> Option<(u8, u8, u8)> {
     if depth == Depth::None {
         return None;

@@ -20,22 +20,22 @@ use store::cache::{Entry, list};
 pub(super) struct CacheArgs {
     #[command(subcommand)]
     command: Option<Command>,
-    /// The configuration file
+    /// Configuration file
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Print every table kept: rows, size, when it was used last
+    /// List cached tables with rows, size and last use
     List,
-    /// Remove every table but those being made right now
+    /// Delete cached tables, except those being built
     Clear,
 }
 
 pub(super) fn run(args: &CacheArgs) -> Outcome {
     let config = configuration(args.config.as_deref())?;
-    let folder = cache(&config).folder.ok_or_else(|| Failure::Bad("there is no cache folder: set HOME, or [cache] dir".to_owned()))?;
+    let folder = cache(&config).folder.ok_or_else(|| Failure::Bad("no cache folder; set HOME or cache.dir".to_owned()))?;
     match args.command {
         None | Some(Command::List) => print(listed(&folder, &list(&folder))),
         Some(Command::Clear) => clear(&folder),
@@ -52,7 +52,7 @@ fn listed(folder: &Path, entries: &[Entry]) -> String {
     let table = section(&["table", "rows", "MB", "used", "name"], entries.iter().map(row));
     let bytes = entries.iter().map(|entry| entry.bytes).sum();
     let kept = downloads::bytes(folder);
-    let kept = if kept == 0 { String::new() } else { format!("; of files elsewhere {} MB more", megabytes(kept)) };
+    let kept = if kept == 0 { String::new() } else { format!("; plus {} MB of remote files", megabytes(kept)) };
     format!("{table}{} in `{}`: {} MB{kept}\n", tables(entries.len()), folder.display(), megabytes(bytes))
 }
 
@@ -60,7 +60,7 @@ fn clear(folder: &Path) -> Outcome {
     let entries = list(folder);
     let (removed, kept): (Vec<_>, Vec<_>) = entries.iter().partition(|entry| entry.remove());
     let bytes = removed.iter().map(|entry| entry.bytes).sum::<u64>() + downloads::clear(folder);
-    let rest = if kept.is_empty() { String::new() } else { format!("; {} being made right now", tables(kept.len())) };
+    let rest = if kept.is_empty() { String::new() } else { format!("; {} still being built", tables(kept.len())) };
     print(format!("removed {}, {} MB{rest}\n", tables(removed.len()), megabytes(bytes)))
 }
 

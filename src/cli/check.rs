@@ -1,4 +1,4 @@
-//! `tokendeck check`: loads a dataset as the program would, and prints its findings.
+//! `tokendeck check`: loads a dataset and lists its issues.
 
 use std::path::PathBuf;
 
@@ -18,22 +18,22 @@ use model::{
 use store::{Dataset, Table, load::load_as};
 use wire::Consent;
 
-/// Printed values per reason; `--json` has more.
+/// Printed values per reason; `--json` prints more.
 const PRINTED_PER_REASON: usize = 5;
 /// Printed rows of a value.
 const ROWS_SHOWN: usize = 3;
 
 #[derive(Debug, Args)]
 pub(super) struct CheckArgs {
-    /// The folder of the dataset, instead of the configured one
+    /// Dataset folder (overrides the configuration)
     dir: Option<PathBuf>,
-    /// The findings as JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
-    /// The configuration file
+    /// Configuration file
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Fetch the remote files that the dataset names
+    /// Allow requests to the hosts that the dataset names, without asking
     #[arg(long)]
     remote: bool,
 }
@@ -50,19 +50,19 @@ pub(super) fn run(args: &CheckArgs) -> Outcome {
         let meter = Meter::new("reading");
         meter.beside(Some(&wire), || {}, || load_as(folder, &cache(&config), Some(&wire), &meter, None, false))
     };
-    let dataset = loaded.map_err(|error| Failure::Bad(format!("`{}` cannot be read: {error}", folder.display())))?;
+    let dataset = loaded.map_err(|error| Failure::Bad(format!("cannot read `{}`: {error}", folder.display())))?;
     let text = if args.json { as_json(&dataset) } else { as_table(&dataset) };
     print(text)?;
     if count(&dataset, Severity::Error) > 0 { Err(Failure::Reported) } else { Ok(()) }
 }
 
-/// Counts the findings of a severity; an unusable table counts as an error.
+/// Counts the issues of a severity; an unusable table counts as an error.
 fn count(dataset: &Dataset, severity: Severity) -> u64 {
     let unusable = |table: &Table| u64::from(severity == Severity::Error && unusable_reason(table).is_some());
     dataset.tables.iter().map(|table| table.findings.count(severity) + unusable(table)).sum()
 }
 
-/// Returns why the table is unusable, unless one of its findings says so already.
+/// Returns why the table is unusable, unless one of its issues already reports it.
 fn unusable_reason(table: &Table) -> Option<&str> {
     table.state.reason().filter(|reason| !table.findings.kept().iter().any(|finding| finding.reason == *reason))
 }
@@ -78,7 +78,7 @@ fn as_table(dataset: &Dataset) -> String {
     section(&FINDING_HEADER, rows) + &summary(dataset) + "\n"
 }
 
-/// Returns the file that made the table unusable: the one its reason begins with, else its last source, else the table's name.
+/// Returns the file that made the table unusable: the file at the start of its reason, or its last source, or the table's name.
 fn file_of<'a>(table: &'a Table, reason: &'a str) -> &'a str {
     let named =
         reason.strip_prefix('`').and_then(|rest| rest.split_once('`')).filter(|(_, rest)| !rest.starts_with(',')).map(|(name, _)| name);
@@ -89,7 +89,7 @@ fn file_of<'a>(table: &'a Table, reason: &'a str) -> &'a str {
 /// Column headers of `finding_lines`.
 pub(super) const FINDING_HEADER: [&str; 6] = ["severity", "file", "row", "column", "value", "reason"];
 
-/// A line for each value of which the same is said, for so many of a reason, with the first rows that have it.
+/// One line for each value with an issue, up to `PRINTED_PER_REASON` per reason, with the first affected rows.
 pub(super) fn finding_lines(findings: &Findings) -> Vec<Vec<String>> {
     let mut lines = Vec::new();
     for count in findings.counts() {

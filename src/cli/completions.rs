@@ -10,7 +10,7 @@ use super::{
 
 #[derive(Debug, Args)]
 pub(super) struct CompletionsArgs {
-    /// The shell
+    /// Shell
     shell: Shell,
 }
 
@@ -20,7 +20,7 @@ pub(super) fn run(args: &CompletionsArgs) -> Outcome {
     print(script)
 }
 
-/// The manual page of the program, with a section per command.
+/// Prints the manual page, with a section per command.
 pub(super) fn man() -> Outcome {
     let mut page = Vec::new();
     let mut command = CommandLine::command();

@@ -1,4 +1,4 @@
-//! `tokendeck config`: every setting in force, with its origin.
+//! `tokendeck config`: every effective setting, with its origin.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use super::{
 
 #[derive(Debug, Args)]
 pub(super) struct ConfigArgs {
-    /// The configuration file
+    /// Configuration file
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! `tokendeck` without a command: the dashboard, with the API server beside it.
+//! `tokendeck` without a command: the dashboard and the API server.
 
 use std::{
     io::{IsTerminal, stdin, stdout},
@@ -41,21 +41,21 @@ use widgets::theme::Appearance;
 pub(super) struct DashboardArgs {
     #[command(flatten)]
     location: LocationArgs,
-    /// Do not answer the API beside the dashboard
+    /// Don't start the API
     #[arg(long)]
     no_api: bool,
     /// auto, dark, light, high-contrast, or a theme file
     #[arg(long, value_parser = theme)]
     theme: Option<ThemeChoice>,
-    /// auto, kitty, iterm, sixel or off: whether charts are drawn in pixels, and by which protocol
+    /// Draw charts in pixels: auto, kitty, iterm, sixel or off
     #[arg(long, value_parser = graphics)]
     graphics: Option<Graphics>,
-    /// Leave the mouse to the terminal
+    /// Disable mouse support
     #[arg(long)]
     no_mouse: bool,
     #[arg(skip = user_memory as OpenMemory)]
     pub(super) memory: OpenMemory,
-    /// Whether it begins with the tour
+    /// Whether it starts with the tour
     #[arg(skip)]
     tour: bool,
 }
@@ -113,7 +113,7 @@ pub(super) fn require_terminal() -> Outcome {
         return Ok(());
     }
     Err(Failure::Usage(
-        "the dashboard needs a terminal: use `tokendeck serve` for the API, `tokendeck get PATH` for one answer, or `tokendeck shot` for a picture"
+        "the dashboard needs a terminal; use `tokendeck serve` for the API, `tokendeck get PATH` for one response, or `tokendeck shot` for a picture"
             .to_owned(),
     ))
 }
@@ -171,7 +171,7 @@ fn show(program: &Program, look: Appearance, args: &DashboardArgs) -> Outcome {
     }
 }
 
-/// The API server beside the dashboard. Without a state folder its key is valid for this run only.
+/// The dashboard's API server. Without a state folder its key is valid for this run only.
 fn desk(program: &Program, jobs: Option<Arc<Jobs>>, warnings: &mut Vec<String>) -> Arc<dyn ApiDesk> {
     let keys = open_keys(&program.config).or_else(|reason| {
         warnings.push(reason);

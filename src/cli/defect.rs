@@ -1,4 +1,4 @@
-//! Defect reports: the panic hook restores the terminal, writes a report to a file and prints one line that names it.
+//! Crash reports: the panic hook restores the terminal, writes a report to a file and prints one line that names it.
 
 use std::{
     backtrace::Backtrace,
@@ -20,13 +20,13 @@ use super::outcome::say;
 use crate::state::Dirs;
 use model::untrusted::decoding;
 
-/// Maximum reports per run: a repeating defect must not fill the disk.
+/// Maximum reports per run: a repeating error must not fill the disk.
 const REPORTS_MAX: u32 = 20;
 
 static RESTORE: OnceLock<fn()> = OnceLock::new();
 static REPORTS: AtomicU32 = AtomicU32::new(0);
 
-/// Installs the panic hook. A panic on this thread, the main one, ends the process with 101; one on another thread loses one answer.
+/// Installs the panic hook. A panic on this thread, the main one, ends the process with 101; one on another thread fails one request.
 pub fn install() {
     let (reporter, _) = HookBuilder::blank().theme(Theme::new()).display_env_section(false).into_hooks();
     let main = thread::current().id();
@@ -54,8 +54,8 @@ fn report_defect(panic: &PanicHookInfo<'_>, report: &str, fatal: bool) {
     let place = panic.location().map_or_else(String::new, |location| format!(" at {}:{}", location.file(), location.line()));
     let folders: Vec<PathBuf> = Dirs::find().ok().map(|dirs| dirs.state).into_iter().chain([std::env::temp_dir()]).collect();
     let line = match write(&folders, report, number) {
-        Some(file) => format!("this is a defect of the program{place}: the report is in `{}`", file.display()),
-        None => format!("this is a defect of the program{place}: no report could be written"),
+        Some(file) => format!("internal error{place}; crash report: `{}`", file.display()),
+        None => format!("internal error{place}; the crash report could not be written"),
     };
     if fatal { say(&line) } else { tracing::error!("{line}") }
 }

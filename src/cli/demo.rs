@@ -15,37 +15,37 @@ use model::{candles::Interval, command_line::shell_word};
 
 #[derive(Debug, Args)]
 pub(super) struct DemoArgs {
-    /// The folder to write to: a new or empty one, or one with demo data
+    /// Target folder: new, empty, or with demo data
     #[arg(required_unless_present = "tour")]
     dir: Option<PathBuf>,
-    /// Open it in the dashboard, with a tour of six stops; without DIR in the folder of your own data
+    /// Open it with a six-stop tour; DIR defaults to the user data folder
     #[arg(long)]
     tour: bool,
-    /// How many tokens there are
+    /// Number of tokens
     #[arg(long, value_name = "N", default_value_t = DemoOptions::default().tokens, value_parser = value_parser!(u32).range(1..=i64::from(TOKENS_MAX)))]
     tokens: u32,
-    /// How many days back the data reach
+    /// Days of history
     #[arg(long, value_name = "N", default_value_t = DemoOptions::default().days, value_parser = value_parser!(u32).range(1..=i64::from(DAYS_MAX)))]
     days: u32,
-    /// The same seed and options write the same market
+    /// Random seed
     #[arg(long, value_name = "N", default_value_t = DemoOptions::default().seed)]
     seed: u64,
-    /// Candles of all tokens together
+    /// Total number of candles
     #[arg(long, value_name = "N")]
     candles: Option<u64>,
-    /// Transfers of all tokens together
+    /// Total number of transfers
     #[arg(long, value_name = "N")]
     transfers: Option<u64>,
-    /// The interval of every candle, as in 1m, 1h or 1d
+    /// Candle interval, such as 1m, 1h or 1d
     #[arg(long, value_name = "F", value_parser = interval)]
     interval: Option<Interval>,
-    /// Format of the tables that can be large
+    /// File format of large tables (mixed: the usual format of each table)
     #[arg(long, value_enum, default_value_t = DemoOptions::default().format)]
     format: Format,
 }
 
 fn interval(text: &str) -> Result<Interval, String> {
-    Interval::parse(text).ok_or_else(|| "expected a length of time, as in 1m, 1h or 1d".to_owned())
+    Interval::parse(text).ok_or_else(|| "expected an interval, such as 1m, 1h or 1d".to_owned())
 }
 
 pub(super) fn run(args: &DemoArgs) -> Outcome {
@@ -80,6 +80,6 @@ pub(super) fn run(args: &DemoArgs) -> Outcome {
     let mut text = String::new();
     // Writing to a String cannot fail.
     writeln!(text, "wrote {} files with {rows} rows, {:.1} MB, to {}", written.len(), bytes as f64 / 1e6, dir.display()).ok();
-    writeln!(text, "open them with: tokendeck --data {}", shell_word(&dir.to_string_lossy())).ok();
+    writeln!(text, "open it with: tokendeck --data {}", shell_word(&dir.to_string_lossy())).ok();
     print(text)
 }

@@ -1,4 +1,4 @@
-//! Adapts the API server to the dashboard's API view: start and stop beside the terminal, on its own threads; request log and metrics. The
+//! Adapts the API server to the dashboard's API view: start and stop on its own threads, request log and metrics. The
 //! only place where the two front ends meet.
 
 use std::{

@@ -1,5 +1,5 @@
-//! `tokendeck dispute`: a person's objection to a security finding, written into the dataset's own table `disputes`. What it does to a score is
-//! decided in the analysis.
+//! `tokendeck dispute`: records a disputed security finding in the dataset's table `disputes`. The analysis decides its effect on the
+//! score.
 
 use std::path::Path;
 
@@ -23,19 +23,19 @@ const HEADER: [&str; 4] = ["token_address", "code", "why", "until"];
 
 #[derive(Debug, Args)]
 pub(super) struct DisputeArgs {
-    /// The token's address, or a symbol that one token has
+    /// Address or unique symbol
     #[arg(value_parser = token)]
     token: TokenName,
-    /// The finding's code, as in OWNER_MINT
+    /// Finding code, such as OWNER_MINT
     #[arg(value_parser = finding_code)]
     code: String,
-    /// The reason, which is shown beside the finding
+    /// Reason, shown with the finding
     #[arg(long, value_name = "TEXT", required_unless_present = "withdraw")]
     why: Option<String>,
-    /// The day it ends, as in 2027-01-31; without it, it stays
+    /// End date, such as 2027-01-31. Default: none
     #[arg(long, value_name = "DATE", value_parser = day)]
     until: Option<String>,
-    /// Take the objection back
+    /// Withdraw the dispute
     #[arg(long, conflicts_with_all = ["why", "until"])]
     withdraw: bool,
     #[command(flatten)]
@@ -43,7 +43,7 @@ pub(super) struct DisputeArgs {
 }
 
 fn day(text: &str) -> Result<String, String> {
-    text.parse::<chrono::NaiveDate>().map(|day| day.to_string()).map_err(|_| "expected a day, as in 2027-01-31".to_owned())
+    text.parse::<chrono::NaiveDate>().map(|day| day.to_string()).map_err(|_| "expected a date, such as 2027-01-31".to_owned())
 }
 
 pub(super) fn run(args: &DisputeArgs) -> Outcome {
@@ -56,28 +56,30 @@ pub(super) fn run(args: &DisputeArgs) -> Outcome {
     let had = others.len() < rows.len();
     let own = args.why.as_ref().map(|why| [token.clone(), code.clone(), why.trim().to_owned(), args.until.clone().unwrap_or_default()]);
     if own.is_none() && !had {
-        return Err(Failure::Bad(format!("no objection to `{code}` of `{token}` is in `{}`", folder.join(FILE).display())));
+        return Err(Failure::Bad(format!("no dispute of `{code}` for `{token}` in `{}`", folder.join(FILE).display())));
     }
     let text = written(others.into_iter().chain(&own)).map_err(Failure::Bad)?;
     write_atomic(&folder.join(FILE), &text).map_err(Failure::Bad)?;
     let ended = args.until.is_some() && counts_all_the_same(args, code);
-    print(if own.is_some() { told(code, &token, args.until.as_deref(), ended) } else { format!("{code} of {token} counts again\n") })
+    print(if own.is_some() {
+        told(code, &token, args.until.as_deref(), ended)
+    } else {
+        format!("dispute of {code} for {token} withdrawn: the finding affects the score again\n")
+    })
 }
 
 fn told(code: &str, token: &str, until: Option<&str>, ended: bool) -> String {
     match until {
         Some(until) if ended => {
-            format!(
-                "{code} of {token} is disputed until {until}, which the data are already past: it counts; name a later day to change that\n"
-            )
+            format!("{code} of {token} is disputed until {until}, but the data is already past that day, so it counts; set a later date\n")
         }
-        Some(until) => format!("{code} of {token} is disputed until {until}: it stays visible and no longer counts\n"),
-        None => format!("{code} of {token} is disputed: it stays visible and no longer counts\n"),
+        Some(until) => format!("{code} of {token} is disputed until {until}: visible, but no longer scored\n"),
+        None => format!("{code} of {token} is disputed: visible, but no longer scored\n"),
     }
 }
 
-/// Whether the data have the finding and count it, although an objection was just written: it is over by then. The answer itself is asked, as
-/// it alone says which time the data are of; where there is none, nothing is known to count.
+/// Whether the finding still affects the score although a dispute was just written, because the data is past its end date. Runs the query, as
+/// only its result contains the time of the data; false if there is no result.
 fn counts_all_the_same(args: &DisputeArgs, code: &str) -> bool {
     let answer = || {
         let program = Program::open_loaded(&args.location).ok()?;
@@ -93,22 +95,21 @@ fn counts_all_the_same(args: &DisputeArgs, code: &str) -> bool {
     })
 }
 
-/// The rows of the dataset's file; none where there is no file. Errors: the table is kept elsewhere, or the file is not as this command
-/// writes it.
+/// The rows of the dataset's file; none if there is no file. Errors: the table is in another file, or this command did not write the file.
 fn read(folder: &Path) -> Result<Vec<[String; 4]>, String> {
     if !folder.is_dir() {
-        return Err(format!("there is no dataset at `{}`: name its folder with --data", folder.display()));
+        return Err(format!("no dataset in `{}`; pass its folder with --data", folder.display()));
     }
     let path = folder.join(FILE);
-    let odd = |reason: String| format!("`{}` cannot be changed here: {reason}; write the row into the table yourself", path.display());
+    let odd = |reason: String| format!("cannot edit `{}`: {reason}; add the row to the table yourself", path.display());
     for entry in std::fs::read_dir(folder).map_err(|error| odd(error.to_string()))?.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         if name != FILE && (name == "disputes" || name.starts_with("disputes.")) {
-            return Err(odd(format!("the dataset keeps its disputes in `{}`", entry.path().display())));
+            return Err(odd(format!("the dataset's disputes are in `{}`", entry.path().display())));
         }
     }
     if std::fs::read_to_string(folder.join("dataset.toml")).is_ok_and(|text| text.contains("tables.disputes")) {
-        return Err(odd("dataset.toml says where the table `disputes` is".to_owned()));
+        return Err(odd("dataset.toml maps the table `disputes`".to_owned()));
     }
     if !path.exists() {
         return Ok(Vec::new());
@@ -142,9 +143,9 @@ mod tests {
     #[test]
     fn an_objection_that_is_over_is_not_said_to_count() {
         let over = told("OWNER_MINT", "0x1", Some("2020-01-31"), true);
-        assert!(over.contains("already past: it counts") && !over.contains("no longer counts"), "{over}");
+        assert!(over.contains("already past that day, so it counts") && !over.contains("no longer scored"), "{over}");
         for until in [Some("2040-01-31"), None] {
-            assert!(told("OWNER_MINT", "0x1", until, false).contains("no longer counts"), "{until:?}");
+            assert!(told("OWNER_MINT", "0x1", until, false).contains("no longer scored"), "{until:?}");
         }
     }
 }

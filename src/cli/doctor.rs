@@ -1,5 +1,5 @@
-//! `tokendeck doctor`: looks at what the program runs on, says what it found, and how each thing is mended. It writes nothing that stays,
-//! and asks nobody outside without `--online`. What the facts mean is in `checks`.
+//! `tokendeck doctor`: checks the environment and prints each result with its remedy. It leaves no file behind, and contacts no host
+//! without `--online`. `checks` evaluates the facts.
 
 mod checks;
 
@@ -38,18 +38,18 @@ use views::keymap::Keymap;
 use widgets::{text::wrap, theme::Depth};
 use wire::{Source, SourceKind, UrlPattern};
 
-/// Most lines of a sentence.
+/// Maximum lines of a sentence.
 const LINES_MAX: usize = 10;
 
-/// How long the terminal's answers are awaited: over a slow line they take longer than the dashboard waits.
+/// Timeout for the terminal's replies: over a slow line they take longer than the dashboard waits.
 const ANSWER_TIME: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Args)]
 pub(super) struct DoctorArgs {
-    /// What was found as JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Ask every source and every host of the dataset once whether it answers
+    /// Contact each source and host once
     #[arg(long)]
     online: bool,
     #[command(flatten)]
@@ -72,21 +72,21 @@ fn as_json(found: &[DoctorLine], mends: usize) -> serde_json::Value {
     json!({ "version": env!("CARGO_PKG_VERSION"), "to_mend": mends, "checks": found.iter().map(row).collect::<Vec<_>>() })
 }
 
-/// Found and mend are sentences: each begins a line of its own, and goes on in the next where the terminal is narrow.
+/// Result and remedy are sentences: each starts on its own line and wraps if the terminal is narrow.
 fn as_table(found: &[DoctorLine], mends: usize, size: Option<(u16, u16)>) -> String {
-    let before = found.iter().map(|check| check.what.chars().count()).max().unwrap_or(0) + "  mend  ".len();
+    let before = found.iter().map(|check| check.what.chars().count()).max().unwrap_or(0) + "  note  ".len();
     let cells = size.map_or(usize::MAX, |(width, _)| usize::from(width).saturating_sub(before).max(20));
     let mut rows = Vec::new();
     for check in found {
         let mend = if check.mend.is_empty() { Vec::new() } else { wrap(&format!("→ {}", check.mend), cells, LINES_MAX) };
-        let (mut what, mut verdict) = (check.what.clone(), check.verdict.word().to_owned());
+        let (mut what, mut verdict) = (check.what.clone(), check.verdict.label().to_owned());
         for line in wrap(&check.found, cells, LINES_MAX).into_iter().chain(mend) {
             rows.push(vec![std::mem::take(&mut what), std::mem::take(&mut verdict), line]);
         }
     }
     let notes = found.iter().filter(|check| check.verdict == LineVerdict::Note).count();
-    let end = format!("{} to mend, {}", many(mends as u64, "thing", "things"), many(notes as u64, "note", "notes"));
-    table::section(&["what", "", "found, and → what mends it"], rows) + &end + "\n"
+    let end = format!("{} to fix, {}", many(mends as u64, "thing", "things"), many(notes as u64, "note", "notes"));
+    table::section(&["what", "", "result, and → remedy"], rows) + &end + "\n"
 }
 
 fn facts(args: &DoctorArgs) -> MachineFacts {
@@ -96,12 +96,12 @@ fn facts(args: &DoctorArgs) -> MachineFacts {
             (config, Ok(file))
         }
         Err(Failure::Usage(reason) | Failure::Bad(reason)) => (defaults(), Err(reason)),
-        Err(_) => (defaults(), Err("the configuration cannot be read".to_owned())),
+        Err(_) => (defaults(), Err("cannot read the configuration".to_owned())),
     };
     args.location.apply_overrides(&mut config);
     let dirs = Dirs::find();
     let state = dirs.clone().and_then(|dirs| writable(&dirs.state));
-    let cache = program::cache(&config).folder.ok_or_else(|| "there is no folder for it: set HOME, or cache.dir".to_owned());
+    let cache = program::cache(&config).folder.ok_or_else(|| "no cache folder; set HOME or cache.dir".to_owned());
     let (size, depth, protocol) = terminal_facts(&config);
     let outgoing = wire(&config);
     let folder = &config.datasets.dir;
@@ -143,7 +143,7 @@ fn defaults() -> Config {
     Config::parse(None, "").unwrap_or_else(|reason| unreachable!("{reason}"))
 }
 
-/// A variable that says something.
+/// A variable that is set and not empty.
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
@@ -176,7 +176,7 @@ fn newest(state: Option<&Path>) -> Option<(Time, String)> {
 fn data(folder: &Path) -> DataFact {
     let shown = folder.display().to_string();
     let Ok(entries) = fs::read_dir(folder) else {
-        return if folder.exists() { DataFact::Bad(format!("`{shown}` cannot be read")) } else { DataFact::Absent(shown) };
+        return if folder.exists() { DataFact::Bad(format!("cannot read `{shown}`")) } else { DataFact::Absent(shown) };
     };
     let files = entries.flatten().count();
     if files == 0 {
@@ -194,18 +194,18 @@ fn data(folder: &Path) -> DataFact {
     DataFact::There { folder: shown, files }
 }
 
-/// Whether files can be made in the folder, or in the nearest one above it that is there.
+/// Whether files can be created in the folder, or in its nearest existing parent.
 fn writable(folder: &Path) -> Result<String, String> {
     let shown = folder.display();
-    let there = folder.ancestors().find(|above| above.exists()).ok_or_else(|| format!("`{shown}` is nowhere"))?;
+    let there = folder.ancestors().find(|above| above.exists()).ok_or_else(|| format!("`{shown}` does not exist"))?;
     let probe = there.join(format!(".tokendeck-doctor-{}", std::process::id()));
     let made = fs::OpenOptions::new().write(true).create_new(true).open(&probe);
-    made.map_err(|error| format!("`{shown}` cannot be written: {}", plain_reason(&error)))?;
-    fs::remove_file(&probe).map_err(|error| format!("`{}` cannot be removed: {}", probe.display(), plain_reason(&error)))?;
+    made.map_err(|error| format!("cannot write to `{shown}`: {}", plain_reason(&error)))?;
+    fs::remove_file(&probe).map_err(|error| format!("cannot remove `{}`: {}", probe.display(), plain_reason(&error)))?;
     Ok(shown.to_string())
 }
 
-/// The keys that are there: none is made here.
+/// The existing keys; none is created here.
 fn keys(config: &Config, state: &Result<String, String>) -> Result<usize, Vec<String>> {
     let is_made = variable(api::keys::ENVIRONMENT).is_some()
         || config.api.keys_file.is_some()
@@ -228,13 +228,13 @@ fn source(source: &Source) -> SourceFact {
     SourceFact { name: source.name.clone(), kind, keys: credentials(source, &variable), unset: unset_variable(source, &variable) }
 }
 
-/// The server that the source is at, as far as the configuration says it; a URL that holds a key stays in its variable.
+/// The source's server, as far as the configuration names it; a URL that contains a key stays in its variable.
 fn server_of(source: &Source) -> Option<String> {
     let url = [&source.url, &source.endpoint].into_iter().find(|url| !url.is_empty())?;
     UrlPattern::parse(&format!("{}/x", url.trim_end_matches('/'))).ok().map(|place| place.origin())
 }
 
-/// The hosts that a refresh of the dataset would ask now.
+/// The hosts that a refresh of the dataset would contact now.
 fn provider_hosts(location: &LocationArgs) -> Vec<String> {
     let hosts = |feed: Feed| feed.with(None, |context| Ok(live::hosts(context, &[]).into_keys().collect()));
     Feed::open(location).and_then(hosts).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! What the commands about live tables share: the dataset and its tokens, the consent of who types, and progress on stderr.
+//! Shared by the commands for live tables: the dataset and its tokens, the user's consent, and progress on stderr.
 
 use std::{
     collections::BTreeMap,
@@ -24,7 +24,7 @@ use source::{
 use store::{load, wall_clock::now};
 use wire::Wire;
 
-/// A dataset whose tables come by themselves.
+/// A dataset with live tables.
 pub(super) struct Feed {
     pub(super) config: Config,
     pub(super) folder: PathBuf,
@@ -42,7 +42,7 @@ impl Feed {
         Ok(Self { config, folder, providers, wire })
     }
 
-    /// The dataset's folder, however it was named: consents are kept by it.
+    /// The dataset's folder in canonical form: consents are stored by it.
     pub(super) fn dataset(&self) -> PathBuf {
         self.folder.canonicalize().unwrap_or_else(|_| self.folder.clone())
     }
@@ -52,7 +52,7 @@ impl Feed {
         Manifest::parse(&text).map_err(|error| Failure::Bad(format!("{FILE}, {error}")))
     }
 
-    /// Runs `work` over the dataset's tokens, or over those that are named.
+    /// Runs `work` on all tokens of the dataset, or on one.
     pub(super) fn with<T>(
         &self,
         only: Option<&Address>,
@@ -81,7 +81,7 @@ impl Feed {
         })
     }
 
-    /// Asks who types whether these hosts may be asked, unless they agreed before. Errors: they refuse, or nobody is there to say so.
+    /// Asks the user for consent to contact these hosts, unless it was given earlier. Errors: the user refuses, or stdin is not a terminal.
     pub(super) fn consent(&self, hosts: &BTreeMap<String, u64>) -> Result<(), Failure> {
         let dataset = self.dataset();
         let open: Vec<(&String, &u64)> = hosts.iter().filter(|(origin, _)| self.wire.may_ask(&dataset, origin).is_err()).collect();
@@ -89,34 +89,32 @@ impl Feed {
             return Ok(());
         }
         let said = |(origin, count): &(&String, &u64)| match count {
-            0 => format!("{} (where the others do not know)", host(origin)),
-            count => format!("{} ({} or more)", host(origin), many(**count, "request", "requests")),
+            0 => format!("{} (only if the others don't know the token)", host(origin)),
+            count => format!("{} (at least {})", host(origin), many(**count, "request", "requests")),
         };
         let named: Vec<String> = open.iter().map(said).collect();
         let named = named.join(", ");
         if !self.wire.asks_first() || !io::stdin().is_terminal() {
-            return Err(Failure::Bad(format!(
-                "nothing was asked at {named}: agree with --remote, or type the command in a terminal and say y"
-            )));
+            return Err(Failure::Bad(format!("did not contact {named}; pass --remote, or run the command in a terminal and answer y")));
         }
         let mut out = io::stderr();
-        write!(out, "ask {named}? [y/N] ").ok();
+        write!(out, "contact {named}? [y/N] ").ok();
         out.flush().ok();
         let mut answer = String::new();
-        io::stdin().read_line(&mut answer).map_err(|error| Failure::Bad(format!("the answer cannot be read: {error}")))?;
+        io::stdin().read_line(&mut answer).map_err(|error| Failure::Bad(format!("cannot read your answer: {error}")))?;
         if !matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes") {
-            return Err(Failure::Bad("nothing was asked".to_owned()));
+            return Err(Failure::Bad("no request was sent".to_owned()));
         }
         open.iter().try_for_each(|(origin, _)| self.wire.agree(&dataset, origin)).map_err(Failure::Bad)
     }
 }
 
-/// The host of an origin, as people write it.
+/// The host of an origin, without the scheme.
 fn host(origin: &str) -> &str {
     origin.split_once("://").map_or(origin, |(_, host)| host)
 }
 
-/// Progress on stderr: a line of each table in a terminal, and one for a wait that is longer than people like.
+/// Progress on stderr: one line per table in a terminal, and one for each long wait.
 pub(super) struct StderrWatch;
 
 impl RefreshWatch for StderrWatch {
@@ -129,8 +127,8 @@ impl RefreshWatch for StderrWatch {
 
     fn waits(&self, provider: &str, wait: Duration, asked: bool) {
         if wait >= Duration::from_secs(2) {
-            let why = if asked { "as it asked for" } else { "for its limit of requests" };
-            say(&format!("{provider}: waiting {} s {why}", wait.as_secs_f64().ceil()));
+            let why = if asked { "requested by the provider" } else { "rate limit" };
+            say(&format!("{provider}: waiting {} s ({why})", wait.as_secs_f64().ceil()));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Converts a JSON answer to rows, as CSV for spreadsheets or as a text table. As CSV, an object with one list is that list, any other
+//! Converts a JSON response to rows, as CSV for spreadsheets or as a text table. As CSV, an object with one list is that list, any other
 //! object one row; as a table, an object is its values followed by each of its lists.
 
 use serde_json::Value;
@@ -7,7 +7,7 @@ use super::table::aligned;
 
 type Rows<'a> = Vec<&'a Value>;
 
-/// Renders the answer as CSV with a header. Nested objects become columns `outer.inner`, lists become JSON text, null an empty cell.
+/// Renders the response as CSV with a header. Nested objects become columns `outer.inner`, lists become JSON text, null an empty cell.
 pub(super) fn csv(answer: &Value) -> Vec<u8> {
     let rows = match lists(answer).as_slice() {
         [(_, rows)] => rows.clone(),
@@ -23,7 +23,7 @@ pub(super) fn csv(answer: &Value) -> Vec<u8> {
     writer.into_inner().expect("memory takes what is flushed to it")
 }
 
-/// Renders the answer as text tables.
+/// Renders the response as text tables.
 pub(super) fn table(answer: &Value) -> String {
     let lists = lists(answer);
     let mut parts = Vec::new();
@@ -54,7 +54,7 @@ pub(super) fn table(answer: &Value) -> String {
     parts.join("\n")
 }
 
-/// Returns the answer's lists by name: arrays of objects, or empty ones. A top-level list has an empty name.
+/// Returns the response's lists by name: arrays of objects, or empty ones. A top-level list has an empty name.
 fn lists(answer: &Value) -> Vec<(&str, Rows<'_>)> {
     let objects = |items: &&Vec<Value>| items.iter().all(Value::is_object);
     match answer {

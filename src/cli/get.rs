@@ -1,4 +1,4 @@
-//! `tokendeck get`: answers one API request without a server.
+//! `tokendeck get`: prints the response to one API request, without a server.
 
 use std::{
     fs::File,
@@ -30,15 +30,15 @@ const BODY_BYTES_MAX: u64 = 1 << 20;
 
 #[derive(Debug, Args)]
 pub(super) struct GetArgs {
-    /// The path with its query, as in '/tokens?query=usd'
+    /// Request path with query, such as '/tokens?query=usd'
     path: String,
-    /// How the answer is written; csv and table show the answer's list
+    /// Output format; csv and table print the response's list
     #[arg(long, value_enum, default_value_t = Format::Json)]
     format: Format,
-    /// A file with the JSON body of a POST; - for stdin
+    /// JSON body of a POST; - reads stdin
     #[arg(long, value_name = "FILE")]
     body: Option<PathBuf>,
-    /// The method; without it GET, with a body POST
+    /// HTTP method. Default: GET, or POST with --body
     #[arg(long, value_parser = ["get", "post", "delete"], ignore_case = true)]
     method: Option<String>,
     #[command(flatten)]
@@ -54,7 +54,7 @@ enum Format {
 
 pub(super) fn run(args: &GetArgs) -> Outcome {
     if !args.path.starts_with('/') {
-        return Err(Failure::Usage(format!("the path `{}` does not begin with `/`: expected one as in /tokens?limit=5", args.path)));
+        return Err(Failure::Usage(format!("path `{}` must start with `/`, as in /tokens?limit=5", args.path)));
     }
     let body = args.body.as_ref().map(read_body).transpose()?;
     let method = args.method.as_deref().unwrap_or(if body.is_some() { "post" } else { "get" }).to_uppercase();
@@ -86,7 +86,7 @@ pub(super) fn run(args: &GetArgs) -> Outcome {
         let joint = if target.contains('?') { '&' } else { '?' };
         target.push_str(&format!("{joint}format=csv"));
     }
-    let meter = Meter::new("asking");
+    let meter = Meter::new("querying");
     let ask = || meter.beside(program.wire(), || {}, || api::answer_offline(&api, &method, &target, &body));
     let mut events = program.deck.listen();
     let mut reply = ask();
@@ -112,7 +112,7 @@ pub(super) fn run(args: &GetArgs) -> Outcome {
     }
     // Only an endless stream has an empty body.
     if reply.body.is_empty() {
-        let detail = format!("`{}` answers with a stream that has no end: start `tokendeck serve` and ask that", args.path);
+        let detail = format!("`{}` is an endless stream; run `tokendeck serve` and request it there", args.path);
         return Err(Failure::Bad(detail));
     }
     done(match args.format {
@@ -126,7 +126,7 @@ pub(super) fn run(args: &GetArgs) -> Outcome {
     })
 }
 
-/// False if none comes any more.
+/// False if no more events will arrive.
 fn wait_for_record(events: &mut Receiver<DeckEvent>) -> bool {
     loop {
         match events.blocking_recv() {
@@ -143,7 +143,7 @@ fn api_of(program: &Program, jobs: Option<Arc<Jobs>>) -> Result<Arc<Api>, Failur
     Ok(program.api(keys, jobs, IpAddr::V4(Ipv4Addr::LOCALHOST)))
 }
 
-/// What is wrong whatever the data are is said before they are loaded, which can take minutes.
+/// Reports errors that don't depend on the data before loading it, which can take minutes.
 fn refuse_early(program: &Program, method: &str, target: &str) -> Outcome {
     // Only what reads may be asked twice.
     if method != "GET" {
@@ -154,12 +154,12 @@ fn refuse_early(program: &Program, method: &str, target: &str) -> Outcome {
     if matches!(reply.status, 400 | 404 | 405) { Err(Failure::Bad(problem_line(reply.status, &reply.body))) } else { Ok(()) }
 }
 
-/// The tables that are there and could not be read, and why: the answer lacks what would be from them.
+/// The tables that exist but cannot be read, and why: the response lacks their rows.
 fn unreadable_tables(program: &Program) -> Option<String> {
     let snapshot = program.deck.snapshot().ok()?;
     let tables = snapshot.dataset.tables.iter().filter_map(|table| Some(format!("`{}`: {}", table.schema.name, table.state.reason()?)));
     let tables: Vec<String> = tables.collect();
-    (!tables.is_empty()).then(|| format!("the answer is without tables that could not be read: {}", tables.join("; ")))
+    (!tables.is_empty()).then(|| format!("response incomplete; unreadable tables: {}", tables.join("; ")))
 }
 
 /// Percent-encodes the characters that a request line forbids, so that `where=cap>10m` can be typed as it reads.
@@ -177,7 +177,7 @@ fn print_rows(mut rows: OfflineRows, args: &GetArgs) -> Outcome {
         Format::Table => true,
     };
     if is_asked_twice {
-        return Err(Failure::Usage("the path asks for a format of its own: leave out --format".to_owned()));
+        return Err(Failure::Usage("the path already sets `format`; remove --format".to_owned()));
     }
     while let Some(piece) = rows.next_piece().map_err(Failure::Bad)? {
         print(piece)?;
@@ -193,12 +193,12 @@ fn read_body(file: &PathBuf) -> Result<Vec<u8>, Failure> {
     } else {
         File::open(file).and_then(|file| file.take(BODY_BYTES_MAX + 1).read_to_end(&mut body))
     };
-    outcome.map_err(|error| Failure::Usage(format!("the body `{}` cannot be read: {}", file.display(), plain_reason(&error))))?;
+    outcome.map_err(|error| Failure::Usage(format!("cannot read the body `{}`: {}", file.display(), plain_reason(&error))))?;
     Ok(body)
 }
 
 fn parsed(body: &[u8]) -> Result<Value, Failure> {
-    serde_json::from_slice(body).map_err(|_| Failure::Bad("the answer is no JSON and has no rows: ask with --format json".to_owned()))
+    serde_json::from_slice(body).map_err(|_| Failure::Bad("the response has no rows; use --format json".to_owned()))
 }
 
 /// Formats a problem in one line: its status, code and remedy.
@@ -207,7 +207,7 @@ fn problem_line(status: u16, body: &[u8]) -> String {
     let text = |member: &str| problem.get(member).and_then(Value::as_str);
     match (text("code"), text("detail")) {
         (Some(code), Some(detail)) => format!("{status} {code}: {detail}"),
-        _ => format!("{status}: the request was refused"),
+        _ => format!("{status}: request failed"),
     }
 }
 
@@ -230,6 +230,6 @@ mod tests {
     fn a_problem_is_one_line() {
         let body = br#"{"type":"about:blank","code":"token_not_found","detail":"No token `0x1`."}"#;
         assert_eq!(problem_line(404, body), "404 token_not_found: No token `0x1`.");
-        assert_eq!(problem_line(400, b""), "400: the request was refused");
+        assert_eq!(problem_line(400, b""), "400: request failed");
     }
 }

@@ -1,4 +1,4 @@
-//! `tokendeck health`: asks a running server whether it lives, for supervisors of containers that hold nothing but this program.
+//! `tokendeck health`: checks whether a server responds, for supervisors of containers that contain only this program.
 
 use std::{
     io::{Read as _, Write as _},
@@ -17,15 +17,15 @@ use super::{
 use crate::config::plain_reason;
 
 const PATIENCE: Duration = Duration::from_secs(3);
-/// Bytes of the answer that are read.
+/// Maximum bytes of the response to read.
 const ANSWER_MAX: u64 = 64 << 10;
 
 #[derive(Debug, Args)]
 pub(super) struct HealthArgs {
-    /// Where the server listens, instead of the configured address
+    /// Address of the server (overrides the configuration)
     #[arg(long, value_name = "ADDR", value_parser = listen_address)]
     listen: Option<String>,
-    /// The configuration file
+    /// Configuration file
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }
@@ -35,7 +35,7 @@ pub(super) fn run(args: &HealthArgs) -> Outcome {
         Some(listen) => listen.clone(),
         None => configuration(args.config.as_deref())?.api.listen,
     };
-    let refused = |reason: &str| Failure::Bad(format!("the server on `{listen}` does not answer: {reason}"));
+    let refused = |reason: &str| Failure::Bad(format!("no healthy response from `{listen}`: {reason}"));
     let answer = ask(&listen).map_err(|error| refused(&plain_reason(&error)))?;
     let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
     let line = head.lines().next().unwrap_or_default();
@@ -52,7 +52,7 @@ fn ask(listen: &str) -> std::io::Result<String> {
     Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
-/// A server that listens on every address is asked on loopback.
+/// A server that listens on all addresses is contacted on loopback.
 fn reachable(address: SocketAddr) -> SocketAddr {
     let loopback: IpAddr = if address.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() };
     if address.ip().is_unspecified() { SocketAddr::new(loopback, address.port()) } else { address }

@@ -33,7 +33,7 @@ use model::{
     progress::{Cancelled, LoadProgress},
 };
 
-/// The token that was named; a word that stands for one in a suggested command is none.
+/// Parses the token; a placeholder of a suggested command is not a token.
 fn token(text: &str) -> Result<TokenName, String> {
     match import::token(text) {
         Err(reason) if PLACEHOLDERS.iter().any(|(word, _)| *word == text) => Err(reason),
@@ -43,70 +43,69 @@ fn token(text: &str) -> Result<TokenName, String> {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Formats are recognised by content, compressed as .gz, .zst or .zip too; --formats lists them. Formats of your own are described \
-                        in formats.toml, beside config.toml or in the dataset's folder."
+    after_help = "Formats are detected from content; .gz, .zst and .zip are unpacked. Run --formats for the list. Define your own in formats.toml, \
+                        next to config.toml or in the dataset's folder."
 )]
 #[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(super) struct ImportArgs {
-    /// The files to take; `-` reads standard input
+    /// Files to import; - reads stdin
     #[arg(required_unless_present = "formats", value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The folder of the dataset, made if it is not there
+    /// Dataset folder, created if missing
     #[arg(long, value_name = "DIR", required_unless_present = "formats")]
     into: Option<PathBuf>,
-    /// The token of a file that does not say which it is of: its address, or a symbol that one token of the dataset has
+    /// Token of a file that doesn't name one: address, or unique symbol in the dataset
     #[arg(long, value_name = "TOKEN", value_parser = token)]
     token: Option<TokenName>,
-    /// The coin without a contract that a file is of, such as BTC
+    /// Coin without a contract, such as BTC
     #[arg(long, value_name = "SYMBOL", conflicts_with = "token")]
     coin: Option<String>,
-    /// The chain of tokens and labels that do not say theirs
+    /// Chain of tokens and labels that don't name one
     #[arg(long, value_name = "CHAIN", value_parser = chain)]
     chain: Option<Chain>,
-    /// The label of a dump of labelled accounts
+    /// Label for a list of labeled accounts
     #[arg(long)]
     label: Option<String>,
-    /// Take only the rows with this value in a column of the file, such as symbol=ETH/USDT
+    /// Import only rows with this column value, such as symbol=ETH/USDT
     #[arg(long, value_name = "COLUMN=VALUE", value_parser = assignment)]
     pick: Vec<(String, String)>,
-    /// The column of the file that is one of ours, such as close=Price
+    /// Map a file column to a tokendeck column, such as close=Price
     #[arg(long, value_name = "OURS=THEIRS", value_parser = assignment)]
     map: Vec<(String, String)>,
-    /// The one value of a column of ours, such as dex_id=uniswap-v3
+    /// Set a tokendeck column to one value, such as dex_id=uniswap-v3
     #[arg(long, value_name = "OURS=VALUE", value_parser = assignment)]
     set: Vec<(String, String)>,
-    /// The table that --map and --set apply to, whatever the file looks like
+    /// Table for --map and --set
     #[arg(long = "as", value_name = "TABLE", value_parser = table_name)]
     table: Option<String>,
-    /// Unit of token amounts: smallest units or whole tokens; of yields and fees: percent or fractions,
-    /// of fees millionths too
+    /// Unit of amounts (raw, whole), of yields (percent, fraction) or of fees (also millionths)
     #[arg(long, value_name = "raw|whole|percent|fraction|millionths", value_parser = str::parse::<AmountUnit>)]
     unit: Option<AmountUnit>,
-    /// The unit of volumes, where the file does not say
+    /// Unit of volumes, if the file doesn't say
     #[arg(long, value_name = "usd|token", value_parser = str::parse::<VolumeUnit>)]
     volume: Option<VolumeUnit>,
-    /// The decimals of a token that the dataset does not know
+    /// Decimals of a token that the dataset doesn't know
     #[arg(long, value_name = "N", value_parser = decimals)]
     decimals: Option<u32>,
-    /// Which of day and month comes first in ambiguous dates
+    /// Order of ambiguous dates: day or month first
     #[arg(long, value_name = "day|month", value_parser = str::parse::<Dates>)]
     dates: Option<Dates>,
-    /// Take a file even if over 1 % of its rows are broken
+    /// Import even if more than 1% of rows are invalid
     #[arg(long)]
     broken_too: bool,
-    /// Write without asking; without a terminal nothing is asked
+    /// Write without asking (never asks without a terminal)
     #[arg(long, short)]
     yes: bool,
-    /// Take prices as USD whatever the file's name says
+    /// Treat prices as USD, whatever the file says
     #[arg(long)]
     as_usd: bool,
-    /// Say what would be done, and write nothing
+    /// Show what would happen, write nothing
     #[arg(long)]
     dry_run: bool,
-    /// The report as JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
-    /// List the formats that are known, and how each looks
+    /// List known formats
     #[arg(long)]
     formats: bool,
 }
@@ -130,8 +129,7 @@ pub(super) fn run(args: &ImportArgs) -> Outcome {
     let location = LocationArgs { config: None, data: Some(into.clone()), remote: false, as_of: None };
     if let (Some(TokenName::Symbol(symbol)), false) = (&args.token, into.is_dir()) {
         let folder = into.display();
-        let reason =
-            format!("`--token {symbol}`: a symbol is one of a dataset, and there is none in `{folder}` yet: say the token's address");
+        let reason = format!("`--token {symbol}`: `{folder}` has no dataset yet to look up a symbol; pass the address");
         return Err(Failure::Usage(reason));
     }
     let token = args.token.as_ref().map(|token| token.find_in(&location)).transpose()?;
@@ -155,7 +153,7 @@ pub(super) fn run(args: &ImportArgs) -> Outcome {
     };
     let asks = !args.yes && !args.dry_run && !args.json && stdin().is_terminal() && stdout().is_terminal();
     if asks && !agreed(args, into, &formats, &options, &stop)? {
-        say("nothing was changed");
+        say("import canceled; nothing was changed");
         return Err(Failure::Reported);
     }
     let report = take(args, into, &formats, &options, &stop)?;
@@ -212,7 +210,7 @@ fn take(
     match outcome {
         Ok(report) => Ok(report),
         Err(ImportError::Cancelled) => {
-            say("the import was cancelled: nothing was changed");
+            say("import canceled; nothing was changed");
             Err(Failure::Signal(130))
         }
         Err(ImportError::Failed(reason)) => Err(Failure::Bad(reason)),
@@ -232,21 +230,21 @@ fn agreed(args: &ImportArgs, into: &Path, formats: &Formats, options: &ImportOpt
     print(as_text(&report, true))?;
     write!(stderr(), "write this to {}? [y/N] ", into.display()).ok();
     let mut answer = String::new();
-    stdin().read_line(&mut answer).map_err(|error| Failure::Bad(format!("the answer cannot be read: {error}")))?;
+    stdin().read_line(&mut answer).map_err(|error| Failure::Bad(format!("cannot read your answer: {error}")))?;
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
-/// The formats of the dataset's folder and of the user, before those of the program.
+/// The formats of the dataset's folder and of the user, before the built-in ones.
 fn own_and_known(into: Option<&Path>) -> Result<Formats, Failure> {
     Formats::of(config_folder(&configuration(None)?).as_deref(), into).map_err(Failure::Bad)
 }
 
 fn listed(formats: &Formats) -> String {
     let row = |format: &FormatRow| {
-        let own = format.file.as_ref().map_or_else(String::new, |file| format!(" (your own, {})", file.display()));
+        let own = format.file.as_ref().map_or_else(String::new, |file| format!(" (user-defined, {})", file.display()));
         vec![format.word.clone(), format.tables(), format!("{}: {}{own}", format.title, format.looks)]
     };
-    aligned_to_the_end(&["format", "into", "how it looks"], &formats.rows().iter().map(row).collect::<Vec<_>>())
+    aligned_to_the_end(&["format", "tables", "description"], &formats.rows().iter().map(row).collect::<Vec<_>>())
 }
 
 fn as_text(report: &ImportReport, dry_run: bool) -> String {
@@ -279,7 +277,7 @@ fn as_text(report: &ImportReport, dry_run: bool) -> String {
         let row = |table: &import::TableReport| {
             let state = match (table.written, dry_run) {
                 (true, _) => "written",
-                (false, true) => "not written: a dry run",
+                (false, true) => "dry run; nothing was written",
                 (false, false) => "unchanged",
             };
             vec![table.table.to_owned(), table.file.clone(), table.rows.to_string(), state.to_owned()]
@@ -289,7 +287,7 @@ fn as_text(report: &ImportReport, dry_run: bool) -> String {
     text
 }
 
-/// Renders the source and reason of each column, with the first converted rows.
+/// Renders each column's source and reason, with the first converted rows.
 fn preview_lines(preview: &Preview) -> String {
     let rows: Vec<Vec<String>> = preview
         .columns
@@ -311,16 +309,16 @@ fn preview_lines(preview: &Preview) -> String {
 fn taken_line(taken: &Taken, several: bool) -> String {
     let counts = [
         (taken.new, "new"),
-        (taken.changed, "in place of others"),
-        (taken.same, "there already"),
+        (taken.changed, "replacing existing rows"),
+        (taken.same, "already present"),
         (taken.repeated, "repeated"),
         (taken.set_aside, "rejected"),
     ];
     let mut parts: Vec<String> = counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
     if taken.left_out > 0 {
-        parts.push(format!("{} left out as they {}", taken.left_out, taken.left_out_why));
+        parts.push(format!("{} excluded because they {}", taken.left_out, taken.left_out_why));
     }
     let table = if several { format!("{}: ", taken.table) } else { String::new() };
     let rows = if taken.rows == 1 { "row" } else { "rows" };
-    format!("{table}{} {rows}: {}", taken.rows, if parts.is_empty() { "none taken".to_owned() } else { parts.join(", ") })
+    format!("{table}{} {rows}: {}", taken.rows, if parts.is_empty() { "none imported".to_owned() } else { parts.join(", ") })
 }

@@ -25,28 +25,28 @@ const LISTED: u64 = 50;
 pub(super) struct JobsArgs {
     #[command(subcommand)]
     command: Option<Command>,
-    /// The configuration file
+    /// Configuration file
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Print the jobs, newest first: creation, status, tokens, id
+    /// List jobs, newest first: creation time, status, tokens, id
     List {
-        /// Jobs to print
+        /// Maximum number of jobs
         #[arg(long, default_value_t = LISTED)]
         limit: u64,
-        /// As GET /deep-analysis/jobs answers each
+        /// Print JSON, each job as GET /deep-analysis/jobs returns it
         #[arg(long)]
         json: bool,
     },
-    /// Remove jobs that have ended, with all they found
+    /// Delete finished jobs and their results
     Purge {
-        /// Only this job
+        /// Delete only this job
         #[arg(value_name = "ID", conflicts_with = "days")]
         id: Option<String>,
-        /// Only those created more than so many days ago
+        /// Delete only jobs older than N days
         #[arg(long, value_name = "N")]
         days: Option<u32>,
     },
@@ -71,7 +71,7 @@ pub(super) fn run(args: &JobsArgs) -> Outcome {
             };
             let removed = jobs.purge(&which).map_err(failed)?;
             if let (Some(id), 0) = (id, removed) {
-                return Err(Failure::Bad(format!("no job `{id}` that has ended: `tokendeck jobs list` prints them all")));
+                return Err(Failure::Bad(format!("no finished job `{id}`; list jobs with `tokendeck jobs list`")));
             }
             print(format!("removed {}\n", many(removed, "job", "jobs")))
         }
@@ -90,6 +90,6 @@ fn listed(store: &OfflineJobs, limit: u64) -> Result<String, Problem> {
     };
     let rows = jobs.iter().map(row).collect::<Result<Vec<_>, Problem>>()?;
     let table = section(&["created", "status", "tokens", "first token", "job_id", "dataset"], rows);
-    let shown = if (jobs.len() as u64) < total { format!(", the newest {} shown", jobs.len()) } else { String::new() };
+    let shown = if (jobs.len() as u64) < total { format!(", newest {} shown", jobs.len()) } else { String::new() };
     Ok(format!("{table}{}{shown}\n", many(total, "job", "jobs")))
 }

@@ -13,20 +13,20 @@ use super::{
 pub(super) struct KeyArgs {
     #[command(subcommand)]
     command: Option<Command>,
-    /// The configuration file
+    /// Configuration file
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Print every key with its id and when it was made, one a line
+    /// List keys with id and creation time
     Show,
-    /// Make a further key and print it; running servers take it within a second
+    /// Create a key and print it; running servers accept it within a second
     New,
-    /// Revoke a key; running servers refuse it within a second
+    /// Revoke a key; running servers reject it within a second
     Revoke {
-        /// The key's id, as `tokendeck key show` prints it
+        /// Key id (see `tokendeck key show`)
         id: String,
     },
 }
@@ -37,7 +37,7 @@ pub(super) fn run(args: &KeyArgs) -> Outcome {
     keys.warnings().iter().for_each(|warning| warn(warning));
     match &args.command {
         None => {
-            let key = keys.show().ok_or_else(|| Failure::Bad("there is no key: make one with `tokendeck key new`".to_owned()))?;
+            let key = keys.show().ok_or_else(|| Failure::Bad("no key yet; create one with `tokendeck key new`".to_owned()))?;
             print(format!("{}\n", key.reveal()))
         }
         Some(Command::Show) => {

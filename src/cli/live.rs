@@ -1,5 +1,5 @@
 //! Live reload of the configuration while the dashboard runs: a changed file is re-read and the settings that can change at run time are
-//! applied. A faulty file leaves the last valid configuration in force, and its error is shown.
+//! applied. If the file is invalid, the last valid configuration stays in effect and the error is shown.
 
 use std::{
     path::{Path, PathBuf},
@@ -141,7 +141,7 @@ impl Watch {
         let (overridden, changed): (Vec<String>, Vec<String>) =
             self.config.differs(&config).into_iter().partition(|name| set.contains(&name.as_str()));
         if changed.is_empty() && overridden.is_empty() {
-            return Ok(NewSettings { keymap: None, look: None, says: vec!["config.toml read again: nothing changed".to_owned()] });
+            return Ok(NewSettings { keymap: None, look: None, says: vec!["config.toml reloaded: nothing changed".to_owned()] });
         }
         let (keymap, problems) = Keymap::with(&config.keys);
         if let Some(problem) = problems.first() {
@@ -149,7 +149,7 @@ impl Watch {
         }
         let look = appearance::again(&config.terminal).map_err(|failure| match failure {
             Failure::Bad(reason) | Failure::Usage(reason) => reason,
-            Failure::Reported | Failure::Signal(_) | Failure::Unread => "the theme cannot be read".to_owned(),
+            Failure::Reported | Failure::Signal(_) | Failure::Unread => "cannot read the theme".to_owned(),
         })?;
         let is_look = |name: &String| {
             name.starts_with("terminal.") && *name != KEYS_SECTION && !["terminal.mouse", "terminal.graphics"].contains(&&**name)
@@ -166,13 +166,13 @@ impl Watch {
         let now: Vec<&str> = changed.iter().map(String::as_str).filter(|name| !later.contains(name)).collect();
         let mut says = Vec::new();
         if !now.is_empty() {
-            says.push(format!("in force now: {}", now.join(", ")));
+            says.push(format!("applied: {}", now.join(", ")));
         }
         if !later.is_empty() {
-            says.push(format!("from the next start: {}", later.join(", ")));
+            says.push(format!("applied at the next start: {}", later.join(", ")));
         }
         if !overridden.is_empty() {
-            says.push(format!("overruled by the command line: {}", overridden.join(", ")));
+            says.push(format!("overridden by the command line: {}", overridden.join(", ")));
         }
         let changes = NewSettings {
             keymap: changed.iter().any(|name| name == KEYS_SECTION).then_some(keymap),

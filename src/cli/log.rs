@@ -16,7 +16,7 @@ use model::locks::Locked as _;
 
 /// How long a line is buffered.
 const WAIT: Duration = Duration::from_millis(20);
-/// Buffer limit. The thread that exceeds it writes the buffer itself, so that a log nobody reads does not fill the memory.
+/// Buffer limit. The thread that exceeds it writes the buffer itself, so that an unread log does not fill the memory.
 const BUFFER_BYTES_MAX: usize = 64 << 10;
 
 #[derive(Debug, Default)]
@@ -117,7 +117,7 @@ struct Lines(Arc<Shared>);
 struct Line<'a> {
     shared: &'a Shared,
     urgent: bool,
-    /// Whether this program logged it. Other crates' lines are dropped: they may repeat server answers, and those the request.
+    /// Whether this program logged it. Other crates' lines are dropped: they may repeat server responses, which may repeat the request.
     ours: bool,
 }
 

@@ -1,4 +1,4 @@
-//! A progress line on stderr for long commands, if stderr is a terminal; and which sources are waited for, also where it is none.
+//! A progress line on stderr for long commands, if stderr is a terminal; and a message about slow sources, with or without a terminal.
 
 use std::{
     io::{IsTerminal, Write, stderr},
@@ -15,9 +15,9 @@ use model::progress::{Cancelled, LoadProgress};
 use wire::Wire;
 
 const EVERY: Duration = Duration::from_millis(100);
-/// Time between two looks at what is going on.
+/// Polling interval.
 const LOOK: Duration = Duration::from_millis(5);
-/// How long a source may be silent before that is said.
+/// How long a source may take to respond before a message.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// First drawn 0.1 s after its creation, so that short commands draw nothing; erased when dropped.
@@ -43,11 +43,11 @@ impl Meter {
         if !self.is_terminal || state.last.elapsed() < EVERY {
             return;
         }
-        let percent = done.min(total).saturating_mul(100).checked_div(total).map_or_else(String::new, |percent| format!(" {percent} %"));
+        let percent = done.min(total).saturating_mul(100).checked_div(total).map_or_else(String::new, |percent| format!(" {percent}%"));
         state.draw(&format!("{} {table}{percent}", self.verb));
     }
 
-    /// Runs `work`. Meanwhile calls `look` again and again, and at the end once more; and says which sources have not answered yet.
+    /// Runs `work`. Meanwhile calls `look` repeatedly, and once more at the end; and reports which sources have not responded yet.
     pub(super) fn beside<T>(&self, wire: Option<&Wire>, mut look: impl FnMut() + Send, work: impl FnOnce() -> T) -> T {
         let (done, mut waits) = (AtomicBool::new(false), Waits::default());
         thread::scope(|scope| {
@@ -81,11 +81,11 @@ impl Drop for Done<'_> {
     }
 }
 
-/// The sources that are silent.
+/// The sources that have not responded.
 #[derive(Default)]
 struct Waits {
     since: Option<Instant>,
-    /// Whether it was said, where no line can be drawn again.
+    /// Whether the message was printed, if no line can be redrawn.
     told: bool,
 }
 

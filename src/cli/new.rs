@@ -1,4 +1,4 @@
-//! `tokendeck new`: a dataset whose tables come by themselves.
+//! `tokendeck new`: creates a dataset with live tables.
 
 use std::path::PathBuf;
 
@@ -14,15 +14,15 @@ use model::command_line::shell_word;
 
 #[derive(Debug, Args)]
 pub(super) struct NewArgs {
-    /// The folder, which is made
+    /// Folder to create
     dir: PathBuf,
-    /// Who is asked: names as `tokendeck providers` lists them, with commas between
+    /// Providers to use, comma-separated (see `tokendeck providers`)
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     providers: Vec<String>,
-    /// The node that says the code and state of contracts: its [sources.NAME] in config.toml
+    /// Node that supplies contract code and state: a [sources.NAME] of config.toml
     #[arg(long, value_name = "NAME")]
     node: Option<String>,
-    /// The configuration file
+    /// Configuration file
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }
@@ -32,11 +32,11 @@ pub(super) fn run(args: &NewArgs) -> Outcome {
     let feed = Feed::open(&location)?;
     if let Some(node) = args.node.as_ref().filter(|node| feed.wire.node_source(node).is_none()) {
         return Err(Failure::Bad(format!(
-            "`{node}` is no node: write [sources.{node}] kind = \"node\", url = \"http://127.0.0.1:8545\", chain = \"eth\" into config.toml first"
+            "`{node}` is not a node; first add [sources.{node}] kind = \"node\", url = \"http://127.0.0.1:8545\", chain = \"eth\" to config.toml"
         )));
     }
     create(&args.dir, &args.providers, &feed.providers, args.node.as_deref()).map_err(Failure::Bad)?;
     let shown = args.dir.display();
     let word = shell_word(&args.dir.to_string_lossy());
-    print(format!("{shown}/dataset.toml is written. A token comes into it with\n  tokendeck add ADDRESS --data {word}\n"))
+    print(format!("created {shown}/dataset.toml; add a token with\n  tokendeck add ADDRESS --data {word}\n"))
 }

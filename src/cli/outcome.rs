@@ -16,7 +16,7 @@ pub(super) type Outcome = Result<(), Failure>;
 /// Why a command failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
-    /// Bad data or answer; the message is one line. Exit code 1.
+    /// Bad data or a failed request; the message is one line. Exit code 1.
     Bad(String),
     /// Like `Bad`, with the messages already printed.
     Reported,
@@ -33,12 +33,12 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::Unread,
-            _ => Self::Bad(format!("the output cannot be written: {}", plain_reason(&error))),
+            _ => Self::Bad(format!("cannot write the output: {}", plain_reason(&error))),
         }
     }
 }
 
-/// Prints what is to be said of the user's files, and the failure's message, if any; returns the exit code.
+/// Prints notices about the user's files and the failure's message, if any; returns the exit code.
 pub fn finish(outcome: Outcome) -> ExitCode {
     for notice in take_notices() {
         say(&format!("warning: {notice}"));
@@ -85,8 +85,8 @@ pub(super) fn print_line(text: &str) -> Outcome {
     print(printable(text) + "\n")
 }
 
-/// Replaces control characters and those that are not seen or change the writing direction, so that a text cannot steer the terminal, nor
-/// look like another.
+/// Replaces control characters, invisible characters and those that change the writing direction, so that a text can neither control the
+/// terminal nor imitate another text.
 pub(super) fn printable(text: &str) -> String {
     text.chars().map(|c| if steers_a_terminal(c) { '\u{fffd}' } else { c }).collect()
 }

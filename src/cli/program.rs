@@ -41,7 +41,7 @@ pub(super) fn configuration(file: Option<&Path>) -> Result<Config, Failure> {
     Config::find(file, variable.as_deref(), home.as_deref()).map_err(Failure::Usage)
 }
 
-/// The folder of what a person describes for themselves: that of the configuration, or where it would be looked for.
+/// The folder of the user's own descriptions: the configuration's folder, or the default one.
 pub(super) fn config_folder(config: &Config) -> Option<PathBuf> {
     let beside = config.file.as_ref().map(|file| file.with_file_name(""));
     beside.or_else(|| Dirs::find().ok().map(|dirs| dirs.config))
@@ -100,33 +100,33 @@ impl Program {
         })
     }
 
-    /// The client for what is elsewhere, if there is one.
+    /// The client for remote sources, if there is one.
     pub(super) fn wire(&self) -> Option<&Wire> {
         self.deck.options().wire.as_deref()
     }
 
-    /// Starts reloading on file changes, if configured. Errors: the files cannot be watched; the program goes on without.
+    /// Starts reloading on file changes, if configured. Errors: the files cannot be watched; the program continues without watching.
     pub(super) fn watch(&self) -> Result<(), String> {
         if self.config.datasets.watch { self.deck.watch() } else { Ok(()) }
     }
 
-    /// What is not as of the time that was asked for, in words.
+    /// Names the tables without history, which show current values in point-in-time mode.
     pub(super) fn of_today(&self) -> Option<String> {
         let snapshot = self.deck.snapshot().ok()?;
         let unknown = &snapshot.dataset.as_of.as_ref()?.unknown;
-        (!unknown.is_empty()).then(|| format!("without a time, and so of today: {}", unknown.join(", ")))
+        (!unknown.is_empty()).then(|| format!("current values, no history: {}", unknown.join(", ")))
     }
 
     /// Opens the job store and resumes its queue. Errors: no state folder, or it cannot be opened.
     pub(super) fn jobs(&self) -> Result<Arc<Jobs>, String> {
         if self.deck.options().as_of.is_some() {
-            return Err("jobs and alerts are of the present: leave out --as-of".to_owned());
+            return Err("jobs and alerts have no point-in-time mode; remove --as-of".to_owned());
         }
         let folder = Dirs::find()?.state;
         Jobs::open(&folder, Arc::clone(&self.deck), job_options(&self.config))
     }
 
-    /// The API over the deck, for a server that listens on `address`.
+    /// The API over the query service, for a server that listens on `address`.
     pub(super) fn api(&self, keys: Keys, jobs: Option<Arc<Jobs>>, address: IpAddr) -> Arc<Api> {
         let settings = &self.config.api;
         let seconds = |count: u32| Duration::from_secs(count.into());
@@ -151,7 +151,7 @@ pub(super) fn cache(config: &Config) -> CacheOptions {
     config.cache_options(Dirs::find().ok().map(|dirs| dirs.cache).as_deref())
 }
 
-/// Folder of the person's own descriptions of providers: that of the configuration, or where it would be.
+/// Folder of the user's own provider descriptions: the configuration's folder, or the default one.
 pub(super) fn own_providers(config: &Config) -> Option<PathBuf> {
     config.folder().or_else(|| Dirs::find().ok().map(|dirs| dirs.config))
 }
@@ -174,7 +174,7 @@ pub(super) fn require_data(folder: &Path, wire: Option<&Arc<Wire>>) -> Result<()
     }
     let origins = origins.iter().map(|origin| format!("`{origin}`")).collect::<Vec<_>>().join(", ");
     Err(Failure::Bad(format!(
-        "the dataset `{}` asks for data at {origins}: agree with --remote, or once for good in the dashboard, or with remote.enabled = true \
+        "dataset `{}` needs data from {origins}; allow it once with --remote, or permanently in the dashboard or with remote.enabled = true \
          in config.toml",
         folder.display()
     )))
@@ -200,19 +200,19 @@ pub(super) fn require_folder(folder: &Path) -> Result<(), Failure> {
     if folder.is_dir() { Ok(()) } else { Err(no_dataset(folder, "it is not a folder")) }
 }
 
-/// Error message for a folder whose dataset cannot be had, with the remedies.
+/// Error message for a folder whose dataset cannot be loaded, with the remedies.
 pub(super) fn no_dataset(folder: &Path, reason: &str) -> Failure {
     let shown = folder.display();
-    // Somebody's own dataset is there, so that neither another nor demo data are what is missing.
+    // The user's own dataset exists, so neither another folder nor demo data would help.
     if folder.join(manifest::FILE).exists() {
-        return Failure::Bad(format!("the dataset in `{shown}` cannot be read: {reason}"));
+        return Failure::Bad(format!("cannot read the dataset in `{shown}`: {reason}"));
     }
     Failure::Bad(format!(
-        "no dataset in `{shown}`: {reason}; name another folder with --data DIR, or write demo data with `tokendeck demo {shown}`"
+        "no dataset in `{shown}`: {reason}; pass another folder with --data, or create demo data with `tokendeck demo {shown}`"
     ))
 }
 
-/// Prints a warning: the program goes on.
+/// Prints a warning; the program continues.
 pub(super) fn warn(message: &str) {
     say(&format!("warning: {message}"));
 }

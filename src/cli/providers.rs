@@ -1,4 +1,4 @@
-//! `tokendeck providers`: the services that live tables may name, what each gives, its limits and its terms.
+//! `tokendeck providers`: lists the data providers for live tables, with their tables, limits and terms.
 
 use clap::Args;
 
@@ -12,7 +12,7 @@ use source::provider::{Each, Provider, ProviderOrigin, named};
 
 #[derive(Debug, Args)]
 pub(super) struct ProvidersArgs {
-    /// Show one of them with its requests
+    /// Show one provider and its requests
     name: Option<String>,
     #[command(flatten)]
     location: LocationArgs,
@@ -23,10 +23,10 @@ pub(super) fn run(args: &ProvidersArgs) -> Outcome {
     let Some(name) = &args.name else {
         let rows = feed.providers.values().map(|provider| {
             let own = provider.origin != ProviderOrigin::Dataset;
-            let key = if own && feed.wire.has_provider_key(&provider.id) { "given" } else { needs_key(provider) };
+            let key = if own && feed.wire.has_provider_key(&provider.id) { "set" } else { needs_key(provider) };
             vec![provider.id.clone(), provider.tables().join(", "), key.to_owned(), limit(provider), whose(provider).to_owned()]
         });
-        return print(table::aligned(&["provider", "gives", "key", "limit", ""], &rows.collect::<Vec<_>>()));
+        return print(table::aligned(&["provider", "tables", "key", "limit", ""], &rows.collect::<Vec<_>>()));
     };
     let provider = named(&feed.providers, name).map_err(Failure::Bad)?;
     let mut text = format!("{} ({}) {}", provider.name, provider.id, whose(provider)).trim_end().to_owned() + "\n";
@@ -34,18 +34,18 @@ pub(super) fn run(args: &ProvidersArgs) -> Outcome {
     line("limit", limit(provider));
     line("key", needs_key(provider).to_owned());
     line("terms", provider.terms.clone().unwrap_or_default());
-    line("credit", provider.credit.clone().unwrap_or_else(|| "none asked for".to_owned()));
+    line("credit", provider.credit.clone().unwrap_or_else(|| "none required".to_owned()));
     let chains: Vec<String> = provider.chains.iter().map(|(chain, _)| chain.to_string()).collect();
-    line("chains", if chains.is_empty() { "none: coins by symbol, or lists".to_owned() } else { chains.join(", ") });
+    line("chains", if chains.is_empty() { "none (coins by symbol, or lists)".to_owned() } else { chains.join(", ") });
     let intervals: Vec<String> = provider.intervals.iter().map(ToString::to_string).collect();
-    line("candles", if intervals.is_empty() { "as its requests say".to_owned() } else { intervals.join(", ") });
+    line("candles", if intervals.is_empty() { "see its requests".to_owned() } else { intervals.join(", ") });
     let rows = provider.requests.iter().map(|request| {
         let each = Each::WORDS.iter().find(|(_, each)| *each == request.each).map_or("", |(word, _)| word);
         let tables: Vec<&str> = request.tables.iter().map(|filled| filled.table).collect();
         vec![request.name.clone(), tables.join(", "), each.to_owned()]
     });
     text.push('\n');
-    text.push_str(&table::aligned(&["request", "gives", "each"], &rows.collect::<Vec<_>>()));
+    text.push_str(&table::aligned(&["request", "tables", "per"], &rows.collect::<Vec<_>>()));
     print(text)
 }
 
@@ -53,20 +53,20 @@ fn needs_key(provider: &Provider) -> &'static str {
     match &provider.key {
         None => "none",
         Some(key) if key.optional => "optional",
-        Some(_) => "needed",
+        Some(_) => "required",
     }
 }
 
 fn limit(provider: &Provider) -> String {
-    let second = provider.per_second.map_or_else(String::new, |count| format!(", {count} a second"));
-    let day = provider.per_day.map_or_else(String::new, |count| format!(", {count} a day"));
-    format!("{} a minute{second}{day}", provider.per_minute)
+    let second = provider.per_second.map_or_else(String::new, |count| format!(", {count} per second"));
+    let day = provider.per_day.map_or_else(String::new, |count| format!(", {count} per day"));
+    format!("{} per minute{second}{day}", provider.per_minute)
 }
 
 fn whose(provider: &Provider) -> &'static str {
     match provider.origin {
         ProviderOrigin::BuiltIn => "",
-        ProviderOrigin::Own => "your own",
-        ProviderOrigin::Dataset => "of the dataset",
+        ProviderOrigin::Own => "user-defined",
+        ProviderOrigin::Dataset => "from the dataset",
     }
 }

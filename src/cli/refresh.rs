@@ -1,4 +1,4 @@
-//! `tokendeck refresh`: fetches what is missing in the tables that come by themselves, and ends.
+//! `tokendeck refresh`: fetches missing rows of live tables, then exits.
 
 use clap::Args;
 
@@ -13,7 +13,7 @@ use model::format::many;
 
 #[derive(Debug, Args)]
 pub(super) struct RefreshArgs {
-    /// Only these tables
+    /// Refresh only these tables
     #[arg(value_name = "TABLE")]
     tables: Vec<String>,
     #[command(flatten)]
@@ -27,12 +27,12 @@ pub(super) fn run(args: &RefreshArgs) -> Outcome {
     let live: Vec<&str> = live_tables(&manifest).iter().map(|(schema, _)| schema.name).collect();
     if live.is_empty() {
         return Err(Failure::Bad(format!(
-            "no table of `{}` comes by itself: say `provider` or `url` in its section of dataset.toml, or make a dataset with `tokendeck new`",
+            "`{}` has no live tables; set `provider` or `url` for a table in its dataset.toml, or create a live dataset with `tokendeck new`",
             feed.folder.display()
         )));
     }
     if let Some(other) = args.tables.iter().find(|table| !live.contains(&table.as_str())) {
-        return Err(Failure::Bad(format!("`{other}` does not come by itself: {} do", live.join(", "))));
+        return Err(Failure::Bad(format!("`{other}` is not a live table; live tables: {}", live.join(", "))));
     }
     let only: Vec<&str> = args.tables.iter().map(String::as_str).collect();
     feed.with(None, |context| {
@@ -42,7 +42,7 @@ pub(super) fn run(args: &RefreshArgs) -> Outcome {
     })
 }
 
-/// Prints what came. Errors: some of it did not.
+/// Prints the fetched rows per table. Errors: a table failed.
 pub(super) fn tell(report: &RefreshReport) -> Outcome {
     let mut text = String::new();
     for table in &report.tables {
@@ -51,7 +51,7 @@ pub(super) fn tell(report: &RefreshReport) -> Outcome {
         let (rows, requests) = (many(table.rows, "row", "rows"), many(table.requests, "request", "requests"));
         text.push_str(&format!("{}: {rows}{from}, {requests}\n", table.table));
         if !table.unknown.is_empty() {
-            text.push_str(&format!("  known to none of its providers: {}\n", many(table.unknown.len() as u64, "token", "tokens")));
+            text.push_str(&format!("  unknown to all providers: {}\n", many(table.unknown.len() as u64, "token", "tokens")));
         }
         for note in &table.notes {
             text.push_str(&format!("  {note}\n"));

@@ -1,4 +1,4 @@
-//! `tokendeck report`: a document about a token, straight from the dataset.
+//! `tokendeck report`: writes a token report from the dataset.
 
 use std::path::{Path, PathBuf};
 
@@ -24,13 +24,13 @@ use store::export::write_whole;
 
 #[derive(Debug, Args)]
 pub(super) struct ReportArgs {
-    /// The token's address, a coin as in coin:BTC, or a symbol that one token has
+    /// Address, coin (coin:BTC) or unique symbol
     #[arg(value_name = "TOKEN", value_parser = token)]
     token: TokenName,
-    /// The file to write; its ending decides the format: .html or .md
+    /// Output file, .html or .md
     #[arg(long, value_name = "FILE", value_parser = out_file)]
     out: ReportFile,
-    /// Also write the token's chart as a picture, into this file that ends in .png
+    /// Also write the chart to this .png file
     #[arg(long, value_name = "FILE", value_parser = png_file)]
     png: Option<PathBuf>,
     #[command(flatten)]
@@ -79,7 +79,7 @@ pub(super) fn run(args: &ReportArgs) -> Outcome {
 
 fn write(file: &Path, bytes: &[u8], title: &str) -> Outcome {
     let name = file.display();
-    write_whole(file, bytes).map_err(|error| Failure::Bad(format!("`{name}` cannot be written: {}", plain_reason(&error))))?;
+    write_whole(file, bytes).map_err(|error| Failure::Bad(format!("cannot write `{name}`: {}", plain_reason(&error))))?;
     print_line(&format!("{title}: {name}, {}", format::bytes(bytes.len() as u64)))
 }
 

@@ -18,15 +18,15 @@ use source::manifest::keys::{KeyPlace, MAPPING_KEYS};
 
 #[derive(Debug, Args)]
 pub(super) struct SchemaArgs {
-    /// One table with its columns; all tables without it
+    /// Show this table's columns. Default: all tables
     table: Option<String>,
-    /// As JSON
+    /// Print JSON
     #[arg(long, conflicts_with = "template")]
     json: bool,
-    /// As a dataset.toml to fill
+    /// Print a dataset.toml to fill in
     #[arg(long)]
     template: bool,
-    /// The chains that are known, with every name they are read by
+    /// List known chains and their aliases
     #[arg(long, conflicts_with_all = ["table", "template"])]
     chains: bool,
 }
@@ -54,8 +54,11 @@ pub(super) fn run(args: &SchemaArgs) -> Outcome {
 
 fn unknown(name: &str) -> Failure {
     let names: Vec<&str> = TABLES.iter().map(|table| table.name).collect();
-    let nearest = meant(name, names.iter().copied()).map_or_else(String::new, |nearest| format!(" did you mean `{nearest}`?"));
-    Failure::Usage(format!("no table `{name}`:{nearest} there are {}", names.join(", ")))
+    let tables = names.join(", ");
+    Failure::Usage(match meant(name, names.iter().copied()) {
+        Some(nearest) => format!("no table `{name}`; did you mean `{nearest}`? Tables: {tables}"),
+        None => format!("no table `{name}`; tables: {tables}"),
+    })
 }
 
 fn overview() -> String {
@@ -65,7 +68,7 @@ fn overview() -> String {
     };
     let rows: Vec<Vec<String>> = TABLES.iter().map(row).collect();
     aligned_to_the_end(&["table", "meaning", "required columns"], &rows)
-        + "\n`tokendeck schema TABLE` shows a table's columns, `--template` writes a dataset.toml to fill; `--chains` lists the chains.\n"
+        + "\n`tokendeck schema TABLE` shows a table's columns, `--template` prints a dataset.toml to fill in, and `--chains` lists the known chains.\n"
 }
 
 /// Lists the known chains with their accepted spellings.
@@ -76,8 +79,7 @@ fn chains(json: bool) -> String {
     }
     let row = |row: &ChainRow| vec![row.short_name.to_owned(), row.id.to_string(), row.name.to_owned(), row.aliases.join(", ")];
     let rows: Vec<Vec<String>> = CHAINS.iter().map(row).collect();
-    aligned(&["chain", "number", "name", "also read as"], &rows)
-        + "\nAny other name is kept as it is, in lower case and without a number.\n"
+    aligned(&["chain", "id", "name", "aliases"], &rows) + "\nAny other chain name is accepted too, in lower case and without an id.\n"
 }
 
 fn columns(table: &TableSchema) -> String {
@@ -90,7 +92,7 @@ fn columns(table: &TableSchema) -> String {
         })
         .collect();
     let key = if table.key.is_empty() { "none".to_owned() } else { table.key.join(", ") };
-    format!("{}: {}\nkey: {key}\n\n{}", table.name, table.meaning, aligned(&["column", "type", "needed", "meaning", "also read as"], &rows))
+    format!("{}: {}\nkey: {key}\n\n{}", table.name, table.meaning, aligned(&["column", "type", "required", "meaning", "aliases"], &rows))
 }
 
 fn need(column: &Column) -> &'static str {
@@ -114,13 +116,13 @@ fn as_json(table: &TableSchema) -> Value {
     })
 }
 
-/// A `dataset.toml` template, valid as it stands: the lines to fill in are comments.
+/// A `dataset.toml` template, valid without changes: the lines to fill in are comments.
 fn template(tables: &[&TableSchema]) -> String {
     let mut text = String::from(
-        "# Describes the dataset in this folder. Take the # off the lines you need; columns already named as ours need none.\n\
+        "# Describes the dataset in this folder. Uncomment the lines you need; columns that already have tokendeck's names need none.\n\
          title = \"\"\nlicense = \"\"\nsynthetic = false\n",
     );
-    text.push_str("\n# What may be said of a table, or of one of its columns:\n");
+    text.push_str("\n# Keys of a table, or of one of its columns:\n");
     for key in MAPPING_KEYS.iter().filter(|key| key.place != KeyPlace::Dataset) {
         writeln!(text, "#   {}  -- {}", key.example, key.meaning).ok();
     }

@@ -1,4 +1,4 @@
-//! `tokendeck serve`: the API server alone. It listens before the data are loaded, so that a supervisor sees it alive meanwhile.
+//! `tokendeck serve`: only the API server. It listens before the data is loaded, so that a supervisor sees it running.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -21,7 +21,7 @@ use query::deck::{Deck, DeckEvent};
 
 #[derive(Debug, Args)]
 pub(super) struct ServeArgs {
-    /// Where to listen, instead of the configured address; port 0 takes a free one
+    /// Address to listen on (overrides the configuration); port 0 picks a free port
     #[arg(long, value_name = "ADDR", value_parser = listen_address)]
     listen: Option<String>,
     #[command(flatten)]
@@ -29,7 +29,7 @@ pub(super) struct ServeArgs {
 }
 
 pub(super) fn listen_address(text: &str) -> Result<String, String> {
-    if is_listen_address(text) { Ok(text.to_owned()) } else { Err("expected an address and a port, as in 127.0.0.1:8787".to_owned()) }
+    if is_listen_address(text) { Ok(text.to_owned()) } else { Err("expected an address and port, such as 127.0.0.1:8787".to_owned()) }
 }
 
 pub(super) fn run(args: &ServeArgs) -> Outcome {
@@ -39,7 +39,7 @@ pub(super) fn run(args: &ServeArgs) -> Outcome {
     let jobs = program.jobs().map_err(Failure::Bad)?;
     let listen = args.listen.as_ref().unwrap_or(&program.config.api.listen);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::Bad(format!("the server cannot start: {}", plain_reason(&error))))?;
+    let runtime = runtime.map_err(|error| Failure::Bad(format!("cannot start the server: {}", plain_reason(&error))))?;
     runtime.block_on(async {
         // Before the first line is printed, so that a signal right after it shuts the server down cleanly.
         let (signals, reload) = (StopSignals::new()?, ReloadSignal::new()?);
@@ -65,7 +65,7 @@ pub(super) fn run(args: &ServeArgs) -> Outcome {
             Ok(Ending::Signal(0)) => Ok(()),
             Ok(Ending::Signal(code)) => Err(Failure::Signal(code)),
             Ok(Ending::NoData(reason)) => Err(no_dataset(&program.deck.folder(), &reason)),
-            Err(_) => Err(Failure::Bad(format!("the server on {address} ended by itself"))),
+            Err(_) => Err(Failure::Bad(format!("server on {address} stopped unexpectedly"))),
         }
     })
 }
@@ -73,7 +73,7 @@ pub(super) fn run(args: &ServeArgs) -> Outcome {
 async fn bind(listen: &str) -> Result<(TcpListener, SocketAddr), Failure> {
     let refuse = |error: &std::io::Error| {
         Failure::Bad(format!(
-            "cannot listen on `{listen}`: {}; choose another with --listen ADDR, port 0 takes a free one",
+            "cannot listen on `{listen}`: {}; pass another address with --listen (port 0 picks a free port)",
             plain_reason(error)
         ))
     };
@@ -103,7 +103,7 @@ enum Ending {
 async fn wait_for_end(mut signals: StopSignals, reload: ReloadSignal, events: broadcast::Receiver<DeckEvent>, deck: &Arc<Deck>) -> Ending {
     tokio::select! {
         code = signals.next() => {
-            tracing::info!("stopping: requests under way are answered first");
+            tracing::info!("shutting down after requests in progress");
             tokio::spawn(async move { std::process::exit(signals.next().await.into()) });
             Ending::Signal(code)
         }
@@ -127,17 +127,17 @@ pub(super) async fn first_load_failed(mut events: broadcast::Receiver<DeckEvent>
             Ok(DeckEvent::Reloaded(generation)) => {
                 let missing = deck.snapshot().map(|snapshot| snapshot.dataset.importing.join(", ")).unwrap_or_default();
                 if missing.is_empty() {
-                    tracing::info!(generation, "the data are loaded");
+                    tracing::info!(generation, "data loaded");
                 } else {
-                    tracing::info!(generation, "the data are loaded, but for what still comes: {missing}");
+                    tracing::info!(generation, "data loaded, except {missing} (still loading)");
                 }
             }
             Ok(DeckEvent::LoadFailed(reason)) if deck.snapshot().is_err() => return reason,
-            Ok(DeckEvent::LoadFailed(reason)) => tracing::warn!("a reload failed, the earlier data stay: {reason}"),
+            Ok(DeckEvent::LoadFailed(reason)) => tracing::warn!("reload failed; keeping the previous data: {reason}"),
             Ok(DeckEvent::Notice(text)) => tracing::info!("{text}"),
-            Ok(DeckEvent::FeedRefreshed { table, rows }) => tracing::info!(table, rows, "rows came"),
-            Ok(DeckEvent::FeedFailed { table, reason }) => tracing::warn!(table, "rows did not come, the earlier stay: {reason}"),
-            Ok(DeckEvent::RecordCounted(timeframe)) => tracing::info!(timeframe, "the record of all tokens is counted"),
+            Ok(DeckEvent::FeedRefreshed { table, rows }) => tracing::info!(table, rows, "rows fetched"),
+            Ok(DeckEvent::FeedFailed { table, reason }) => tracing::warn!(table, "refresh failed; keeping the previous rows: {reason}"),
+            Ok(DeckEvent::RecordCounted(timeframe)) => tracing::info!(timeframe, "track record of all tokens computed"),
             Ok(DeckEvent::AlertsFired | DeckEvent::JobUpdated(_) | DeckEvent::FeedRunning)
             | Err(broadcast::error::RecvError::Lagged(_)) => {}
             Err(broadcast::error::RecvError::Closed) => std::future::pending().await,

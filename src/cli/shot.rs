@@ -27,16 +27,16 @@ const HEIGHTS: std::ops::RangeInclusive<u16> = 16..=200;
 
 #[derive(Debug, Args)]
 pub(super) struct ShotArgs {
-    /// The view
+    /// View
     #[arg(value_parser = view())]
     view: ViewId,
-    /// Columns and rows
+    /// Columns x rows
     #[arg(long, value_name = "WxH", default_value = "140x42", value_parser = size)]
     size: Size,
-    /// The file to write; its ending decides the format: .png, .svg, .txt or .ansi
+    /// Output file: .png, .svg, .txt or .ansi
     #[arg(long, value_name = "FILE", value_parser = out_file)]
     out: PictureFile,
-    /// The token that is selected, by address or a symbol that one token has; else the one that the dashboard opens on
+    /// Selected token (address or unique symbol). Default: the dashboard's first token
     #[arg(long, value_name = "TOKEN", value_parser = token)]
     token: Option<TokenName>,
     /// auto, dark, light, high-contrast, or a theme file
@@ -72,7 +72,7 @@ fn size(text: &str) -> Result<Size, String> {
     match parsed {
         Some((columns, rows)) if WIDTHS.contains(&columns) && HEIGHTS.contains(&rows) => Ok(Size { columns, rows }),
         _ => Err(format!(
-            "expected columns x rows, as in 140x42, from {}x{} to {}x{}",
+            "expected columns x rows, such as 140x42, from {}x{} to {}x{}",
             WIDTHS.start(),
             HEIGHTS.start(),
             WIDTHS.end(),
@@ -112,7 +112,7 @@ pub(super) fn run(args: &ShotArgs) -> Outcome {
     program.load()?;
     let picture = draw(args, &program, look)?;
     write_whole(&args.out.file, &picture)
-        .map_err(|error| Failure::Bad(format!("`{}` cannot be written: {}", args.out.file.display(), plain_reason(&error))))
+        .map_err(|error| Failure::Bad(format!("cannot write `{}`: {}", args.out.file.display(), plain_reason(&error))))
 }
 
 fn draw(args: &ShotArgs, program: &Program, look: Appearance) -> Result<Vec<u8>, Failure> {
@@ -138,7 +138,7 @@ fn draw(args: &ShotArgs, program: &Program, look: Appearance) -> Result<Vec<u8>,
     })
 }
 
-/// Columns and rows of a report's chart: the view without the frame around it.
+/// Columns and rows of a report's chart: the view without its frame.
 const CHART: (u16, u16) = (120, 36);
 
 /// A token's chart as a PNG file, drawn in pixels.

@@ -1,4 +1,4 @@
-//! Signals to a program that serves or imports: to stop, and to read the data again. What is done then is theirs who wait.
+//! Signals to a program that serves or imports: to stop, and to read the data again. The waiting code decides what to do.
 
 use std::{
     future::pending,
@@ -15,7 +15,7 @@ use super::outcome::Failure;
 use crate::config::plain_reason;
 
 fn unheard(error: &io::Error) -> Failure {
-    Failure::Bad(format!("signals cannot be received: {}", plain_reason(error)))
+    Failure::Bad(format!("cannot receive signals: {}", plain_reason(error)))
 }
 
 /// Returns a flag set by SIGINT or SIGTERM. A second signal ends the program at once, which leaves no file half written either.
@@ -44,7 +44,7 @@ fn stops() -> io::Result<Stops> {
     Ok((ctrl_c()?, ctrl_break()?, ctrl_close()?))
 }
 
-/// What stops the server: a key or a signal, and a terminal that is closed.
+/// What stops the server: a key, a signal, or a closed terminal.
 pub(super) struct StopSignals(Stops);
 
 impl StopSignals {
@@ -62,7 +62,7 @@ impl StopSignals {
     }
 }
 
-/// SIGUSR1, by which the data are read again; Windows has nothing like it.
+/// SIGUSR1, which reloads the data; Windows has no such signal.
 pub(super) struct ReloadSignal {
     #[cfg(unix)]
     asked: Signal,

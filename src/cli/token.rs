@@ -1,4 +1,4 @@
-//! The token that a command is about: an address, a coin, or a symbol that one token of the dataset has.
+//! The token argument of a command: an address, a coin, or a unique symbol in the dataset.
 
 use super::{LocationArgs, outcome::Failure, program::Program};
 use model::{address::Address, schema::Kind};
@@ -7,27 +7,27 @@ use query::{
     question::{parameter::may_be_name, search::named::named_token},
 };
 
-/// A token as it was typed.
+/// A token as typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TokenName {
     Address(Address),
     Symbol(String),
 }
 
-/// Parses an argument. Errors: neither an address nor what a symbol can be.
+/// Parses an argument. Errors: it is neither an address nor a possible symbol.
 pub(super) fn token(text: &str) -> Result<TokenName, String> {
     if let Some(address) = Address::asked(text) {
         return Ok(TokenName::Address(address));
     }
     if !may_be_name(text) {
         let address = Kind::Address.expectation();
-        return Err(format!("expected {address}, a coin that has no contract as in `coin:BTC`, or a symbol that one token has"));
+        return Err(format!("expected {address}, a coin such as `coin:BTC`, or a unique symbol"));
     }
     Ok(TokenName::Symbol(text.to_owned()))
 }
 
 impl TokenName {
-    /// Its address, by the loaded data.
+    /// Its address in the loaded data.
     pub(super) fn find(&self, deck: &Deck) -> Result<Address, Failure> {
         match self {
             Self::Address(address) => Ok(*address),
@@ -37,7 +37,7 @@ impl TokenName {
         }
     }
 
-    /// Its address; the data are loaded for a symbol alone.
+    /// Its address; the data is loaded only for a symbol.
     pub(super) fn find_in(&self, location: &LocationArgs) -> Result<Address, Failure> {
         match self {
             Self::Address(address) => Ok(*address),

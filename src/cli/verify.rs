@@ -1,4 +1,4 @@
-//! `tokendeck verify`: computes a report again from the data, and says what differs.
+//! `tokendeck verify`: recomputes a report from the data and lists the differences.
 
 use std::path::PathBuf;
 
@@ -17,12 +17,12 @@ use query::{
 };
 use store::private_files::read_text;
 
-/// Bytes of a report that is read.
+/// Maximum size of a report.
 const REPORT_MAX: u64 = 64 << 20;
 
 #[derive(Debug, Args)]
 pub(super) struct VerifyArgs {
-    /// The report, .html or .md, as `tokendeck report` wrote it
+    /// Report (.html or .md) written by `tokendeck report`
     #[arg(value_name = "FILE")]
     report: PathBuf,
     #[command(flatten)]
@@ -33,15 +33,13 @@ pub(super) fn run(args: &VerifyArgs) -> Outcome {
     let shown = args.report.display().to_string();
     let ending = ending(&shown);
     let form = DocumentForm::ALL.iter().find(|form| ending.as_deref() == Some(form.word()));
-    let form = form.ok_or_else(|| Failure::Usage(format!("`{shown}`: expected a report that ends in .html or .md")))?;
-    let text = read_text(&args.report, REPORT_MAX).map_err(|reason| Failure::Bad(format!("`{shown}` cannot be read: {reason}")))?;
-    let refused = || {
-        Failure::Bad(format!("`{shown}` does not say what it is made of: only what `tokendeck report` writes from now on can be verified"))
-    };
+    let form = form.ok_or_else(|| Failure::Usage(format!("`{shown}` is not a report; expected .html or .md")))?;
+    let text = read_text(&args.report, REPORT_MAX).map_err(|reason| Failure::Bad(format!("cannot read `{shown}`: {reason}")))?;
+    let refused = || Failure::Bad(format!("`{shown}` does not record its inputs; create it again with `tokendeck report`"));
     let made = Provenance::read(&text).ok_or_else(refused)?;
     let address = Address::asked(&made.token).ok_or_else(refused)?;
     let location = LocationArgs { as_of: made.as_of(), ..args.location.clone() };
-    let lacking = |reason: String| Failure::Bad(format!("`{shown}` cannot be verified: {reason}. It needs {}", made.needs()));
+    let lacking = |reason: String| Failure::Bad(format!("cannot verify `{shown}`: {reason}; it needs {}", made.needs()));
     let program = Program::open_loaded(&location).map_err(|failure| match failure {
         Failure::Bad(reason) | Failure::Usage(reason) => lacking(reason),
         other => other,
@@ -55,9 +53,9 @@ pub(super) fn run(args: &VerifyArgs) -> Outcome {
     let changes = again.provenance.as_ref().map(|now| made.changes(now)).unwrap_or_default();
     let lines = differing_lines(figures_of(&text), figures_of(&now));
     if changes.is_empty() && lines.is_empty() {
-        return print_line(&format!("{shown}: the same, computed again from {}", made.needs()));
+        return print_line(&format!("{shown}: identical, recomputed from {}", made.needs()));
     }
-    print_line(&format!("{shown}: differs from what is computed now"))?;
+    print_line(&format!("{shown}: differs from the current result"))?;
     for line in changes.into_iter().chain(lines) {
         print_line(&format!("  {line}"))?;
     }

@@ -1,11 +1,11 @@
-//! `tokendeck --version`: the version; with `--verbose` also the commit, and the formats of what is kept on disk.
+//! `tokendeck --version`: the version; with `--verbose` also the commit and the on-disk format versions.
 
 use super::outcome::{Outcome, print_line};
 use model::schema::TABLES;
 use query::jobs::JOBS_VERSION;
 use store::{cache::CACHE_VERSION, chain::TRANSFERS_VERSION, schema_hash};
 
-/// Named by `.ci/release`. Other builds have none: a build that asked git would be made anew at every commit.
+/// Set by `.ci/release`. Other builds have none: a build that asked git would be rebuilt at every commit.
 const COMMIT: Option<&str> = option_env!("TOKENDECK_COMMIT");
 
 pub(super) fn run(is_verbose: bool) -> Outcome {
@@ -16,9 +16,9 @@ pub(super) fn run(is_verbose: bool) -> Outcome {
 fn details() -> Vec<String> {
     let columns: usize = TABLES.iter().map(|table| table.columns.len()).sum();
     let rows = [
-        ("commit", COMMIT.filter(|commit| !commit.is_empty()).unwrap_or("not said: not a release build").to_owned()),
+        ("commit", COMMIT.filter(|commit| !commit.is_empty()).unwrap_or("unknown (not a release build)").to_owned()),
         ("system", format!("{} {}", std::env::consts::OS, std::env::consts::ARCH)),
-        ("features", "all: there are none to choose".to_owned()),
+        ("features", "all (none are optional)".to_owned()),
         ("dataset", format!("schema {}: {} tables, {columns} columns", schema_hash(), TABLES.len())),
         ("cache", format!("version {CACHE_VERSION}")),
         ("jobs", format!("version {JOBS_VERSION}")),

@@ -11,9 +11,9 @@ const WIDTH: usize = 110;
 /// Returns a `config.toml` with every setting at its default, its meaning as a comment.
 pub fn config_toml() -> String {
     let mut text = String::from(
-        "# The configuration of tokendeck. Every setting stands here with its default; one that is left out keeps it.\n\
-         # Read is the first of: --config FILE, $TOKENDECK_CONFIG, ./config.toml, $XDG_CONFIG_HOME/tokendeck/config.toml.\n\
-         # Paths are relative to this file; ~/ is your home. API keys do not belong here: see `tokendeck key --help`.\n",
+        "# The configuration of tokendeck. Every setting is listed with its default, which applies if you omit it.\n\
+         # tokendeck reads the first of: --config FILE, $TOKENDECK_CONFIG, ./config.toml, $XDG_CONFIG_HOME/tokendeck/config.toml.\n\
+         # Paths are relative to this file; ~/ is your home folder. API keys do not belong here: see `tokendeck key --help`.\n",
     );
     for section in SECTIONS {
         // Writing to a String cannot fail.

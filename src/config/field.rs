@@ -21,13 +21,13 @@ pub enum Expect {
     Origins,
     Theme,
     Graphics,
-    /// Whether remote files may be fetched.
+    /// Whether remote hosts may be contacted.
     Consent,
     /// A program with its arguments; empty for none.
     Command,
     /// A URL that messages are posted to; empty for none.
     Webhook,
-    /// The member of a webhook's JSON for the words; empty for none.
+    /// The JSON field of a webhook for the text; empty for none.
     Member,
     /// Inclusive range.
     Whole(u32, u32),
@@ -42,15 +42,15 @@ impl Expect {
             Self::Switch => "true or false".into(),
             Self::Path => "a path, as text".into(),
             Self::OptionalPath => "a path, as text; empty for none".into(),
-            Self::Listen => "an address and a port, as in \"127.0.0.1:8787\"".into(),
+            Self::Listen => "an address and port, such as \"127.0.0.1:8787\"".into(),
             Self::Hosts => "a list of host names without port, as in [\"deck.example.org\"]".into(),
             Self::Origins => "a list of origins, as in [\"https://deck.example.org\"]".into(),
             Self::Theme => "auto, dark, light, high-contrast, or the path of a theme file that ends in .toml".into(),
             Self::Graphics => "auto, kitty, iterm, sixel or off".into(),
             Self::Consent => "\"ask\", true or false".into(),
             Self::Command => AlertCommand::expected(),
-            Self::Webhook => "a URL that begins with https://, or http:// on this machine or in its network; empty for none".into(),
-            Self::Member => "the name of a member, as `text` or `content`; empty for none".into(),
+            Self::Webhook => "a URL that starts with https://, or with http:// on this machine or its network; empty for none".into(),
+            Self::Member => "the name of a JSON field, such as `text` or `content`; empty for none".into(),
             Self::Whole(least, most) => format!("a whole number from {least} to {most}"),
             Self::Number(least, most) => format!("a number from {least} to {most}"),
         }
@@ -65,7 +65,7 @@ impl Expect {
 /// Choice of theme.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ThemeChoice {
-    /// Dark or light, after the terminal's background.
+    /// Dark or light, like the terminal's background.
     Auto,
     /// A built-in theme.
     Named(&'static str),

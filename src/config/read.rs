@@ -14,7 +14,7 @@ use model::{
 };
 use wire::Source;
 
-/// Wrong names under which people put an API key into `[api]`.
+/// Wrong names under which users put an API key into `[api]`.
 const SECRETS: [&str; 8] = ["key", "keys", "api_key", "api_keys", "apikey", "x_api_key", "x-api-key", "secret"];
 
 /// Validated content of a configuration file: the values by (section, key).
@@ -30,7 +30,7 @@ pub(super) struct Given<'a> {
 }
 
 impl Given<'_> {
-    /// Returns the value given, or else the default.
+    /// Returns the given value, or the default.
     pub(super) fn value<T: SettingValue>(&self, section: &str, key: &str) -> T {
         let row = SETTINGS.iter().find(|row| row.section == section && row.key == key).expect("the macro names rows of its own table");
         let given = self.values.get(&(row.section, row.key)).and_then(|value| T::read(value, row.expect, &self.folder));
@@ -114,7 +114,7 @@ fn own_keys(value: &DeValue<'_>) -> Option<toml::Value> {
 fn unknown(prefix: &str, key: &str, full: &str) -> String {
     if prefix == "api" && SECRETS.contains(&key.to_lowercase().as_str()) {
         return format!(
-            "`{full}`: keys do not belong in this file: put them into a file of their own, one a line, and name it with `api.keys_file`, \
+            "`{full}`: keys do not belong in this file; put them in a separate file, one per line, and set `api.keys_file` to its path, \
              or set TOKENDECK_API_KEY"
         );
     }
@@ -127,7 +127,7 @@ fn unknown(prefix: &str, key: &str, full: &str) -> String {
         return format!("unknown setting `{full}`: did you mean `{nearest}`?");
     }
     let names: Vec<&str> = SECTIONS.iter().map(|section| section.name).collect();
-    format!("unknown setting `{full}`: there are the sections {}", names.join(", "))
+    format!("unknown setting `{full}`; sections: {}", names.join(", "))
 }
 
 /// The value as written, truncated for a message.

@@ -17,14 +17,14 @@ pub struct GivenSetting {
 
 /// Environment variables in use, each with its effect.
 pub const VARIABLES: &[(&str, &str)] = &[
-    (VARIABLE, "names the configuration file"),
-    ("TOKENDECK_API_KEY", "is an API key besides those that are kept"),
-    ("XDG_CONFIG_HOME", "is where config.toml is looked for"),
-    ("XDG_STATE_HOME", "is where keys, watchlist, session and jobs are kept"),
-    ("XDG_CACHE_HOME", "is where large tables are kept, unless `cache.dir` says"),
-    ("XDG_DATA_HOME", "is where demo data are written"),
-    ("NO_COLOR", "turns colours off"),
-    ("COLORFGBG", "tells whether the terminal is dark or light, for the theme `auto`"),
+    (VARIABLE, "path of the configuration file"),
+    ("TOKENDECK_API_KEY", "an API key in addition to the stored keys"),
+    ("XDG_CONFIG_HOME", "searched for tokendeck/config.toml"),
+    ("XDG_STATE_HOME", "contains keys, watchlist, session and jobs"),
+    ("XDG_CACHE_HOME", "contains the cache, unless `cache.dir` is set"),
+    ("XDG_DATA_HOME", "contains the demo data"),
+    ("NO_COLOR", "disables colors"),
+    ("COLORFGBG", "says whether the terminal is dark or light, for the theme `auto`"),
 ];
 
 impl Config {
@@ -32,8 +32,8 @@ impl Config {
     pub fn in_force(&self, variable: impl Fn(&str) -> Option<String>) -> String {
         let file = self.file.as_ref().map(|file| file.display().to_string());
         let mut text = match &file {
-            Some(file) => format!("# The configuration in force, from {file}.\n"),
-            None => "# The configuration in force: there is no file, all is as by default.\n".to_owned(),
+            Some(file) => format!("# Effective configuration, from {file}.\n"),
+            None => "# Effective configuration: no file, all settings have their defaults.\n".to_owned(),
         };
         let name = file.as_deref().unwrap_or(super::FILE);
         let name = name.rsplit('/').next().unwrap_or(name);
@@ -68,12 +68,12 @@ impl Config {
             }
         }
         if text.len() == before {
-            text.push_str("# nothing that counts\n");
+            text.push_str("# no relevant variables\n");
         }
         text
     }
 
-    /// The value as written; of a URL that may hold a key scheme and host alone.
+    /// The value as written; for a URL that may contain a key, only scheme and host.
     fn shown_value<'a>(&self, row: &SettingRow, given: &'a GivenSetting) -> Cow<'a, str> {
         match &self.alerts.webhook {
             Some(webhook) if row.expect.is_secret() => format!("\"{}/…\"", webhook.origin()).into(),
@@ -109,7 +109,7 @@ impl Config {
     }
 }
 
-/// The variable that a source's key is in, where it is not set.
+/// The variable for a source's key, if it is not set.
 pub fn unset_variable(source: &Source, variable: &impl Fn(&str) -> Option<String>) -> Option<String> {
     let named = match source.kind {
         SourceKind::ClickHouse => [&source.password_env, ""],
@@ -124,7 +124,7 @@ pub fn unset_variable(source: &Source, variable: &impl Fn(&str) -> Option<String
 /// Describes the origin of a source's credentials.
 pub fn credentials(source: &Source, variable: &impl Fn(&str) -> Option<String>) -> String {
     let is_set = |name: &str| variable(name).is_some_and(|value| !value.is_empty());
-    let of_variable = |name: &str| format!("{name} of the environment, which is {}", if is_set(name) { "set" } else { "not set" });
+    let of_variable = |name: &str| format!("environment variable {name} ({})", if is_set(name) { "set" } else { "not set" });
     match source.kind {
         SourceKind::ClickHouse if !source.password_env.is_empty() => of_variable(&source.password_env),
         SourceKind::ClickHouse if !source.password_file.is_empty() => format!("the file {}", source.password_file),
@@ -132,14 +132,14 @@ pub fn credentials(source: &Source, variable: &impl Fn(&str) -> Option<String>) 
         SourceKind::Https | SourceKind::Node | SourceKind::Provider if !source.token_env.is_empty() => of_variable(&source.token_env),
         SourceKind::Node if !source.url_env.is_empty() => format!("in the URL: {}", of_variable(&source.url_env)),
         SourceKind::Https | SourceKind::Node | SourceKind::Provider => "none".to_owned(),
-        _ if source.anonymous => "none, as `anonymous` says".to_owned(),
-        SourceKind::S3 if !source.profile.is_empty() => format!("those of the profile {} in ~/.aws", source.profile),
+        _ if source.anonymous => "none (`anonymous` is true)".to_owned(),
+        SourceKind::S3 if !source.profile.is_empty() => format!("profile {} of ~/.aws", source.profile),
         SourceKind::S3 if is_set("AWS_ACCESS_KEY_ID") && is_set("AWS_SECRET_ACCESS_KEY") => {
-            "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY of the environment".to_owned()
+            "environment variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY".to_owned()
         }
-        SourceKind::S3 => "from the environment, else ~/.aws, else the container or the machine, else none".to_owned(),
-        SourceKind::Gcs => "from GOOGLE_APPLICATION_CREDENTIALS and similar variables, else the machine".to_owned(),
-        SourceKind::Azure => "from AZURE_STORAGE_ACCOUNT_KEY and similar variables, else the machine".to_owned(),
+        SourceKind::S3 => "from the environment, ~/.aws, the container or the machine, in this order".to_owned(),
+        SourceKind::Gcs => "from GOOGLE_APPLICATION_CREDENTIALS and similar variables, or from the machine".to_owned(),
+        SourceKind::Azure => "from AZURE_STORAGE_ACCOUNT_KEY and similar variables, or from the machine".to_owned(),
     }
 }
 
@@ -155,12 +155,12 @@ mod tests {
         let config = Config::parse(Some(Path::new("deck/config.toml")), text).expect("a good file");
         let shown = config.in_force(|name| (name == "TOKENDECK_API_KEY").then(|| "abc".to_owned()));
         for line in [
-            "# The configuration in force, from deck/config.toml.",
+            "# Effective configuration, from deck/config.toml.",
             "rate_per_second = 7  # config.toml:2",
             "theme = 'light'  # config.toml:5",
             "listen = \"127.0.0.1:8787\"  # default",
             "export = [\"y\", \"F5\"]  # config.toml",
-            "# TOKENDECK_API_KEY=(set)  is an API key besides those that are kept",
+            "# TOKENDECK_API_KEY=(set)  an API key in addition to the stored keys",
         ] {
             assert!(shown.lines().any(|shown| shown == line), "{line}\n{shown}");
         }
@@ -192,13 +192,13 @@ mod tests {
         for line in [
             "[sources.lake]",
             "buckets = ['a', 'b']  # config.toml:3",
-            "# keys: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY of the environment",
+            "# keys: environment variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
             "[sources.\"my files\"]",
             "token_env = 'FILES_TOKEN'  # config.toml:8",
-            "# keys: FILES_TOKEN of the environment, which is not set",
+            "# keys: environment variable FILES_TOKEN (not set)",
             "user = 'analyst'  # config.toml:12",
             "lag_minutes = 5  # config.toml:14",
-            "# keys: HOUSE of the environment, which is set",
+            "# keys: environment variable HOUSE (set)",
         ] {
             assert!(shown.lines().any(|shown| shown == line), "{line}\n{shown}");
         }

@@ -16,7 +16,7 @@ use wire::{
 /// The section that contains them.
 pub(crate) const SECTION: &str = "sources";
 
-/// Wrong names under which people put credentials into a source.
+/// Wrong names under which users put credentials into a source.
 const SECRETS: [&str; 8] =
     ["key", "secret", "password", "token", "access_key_id", "secret_access_key", "aws_access_key_id", "aws_secret_access_key"];
 
@@ -27,17 +27,17 @@ pub struct SourceRow {
     /// An example in TOML syntax.
     pub example: &'static str,
     pub expected: &'static str,
-    /// The kinds of sources that have it; none: all.
+    /// The kinds of sources that have it; empty: all.
     of: &'static [SourceKind],
-    /// Goes on after `Of node: ` where it is of some kinds only.
+    /// Continues `For node: ` if only some kinds have it.
     meaning: &'static str,
     put: Put,
 }
 
 impl SourceRow {
-    /// What it means, and of which kinds of sources.
+    /// Its meaning, and the kinds of sources that have it.
     pub fn says(&self) -> String {
-        if self.of.is_empty() { self.meaning.to_owned() } else { format!("Of {}: {}", words(self.of), self.meaning) }
+        if self.of.is_empty() { self.meaning.to_owned() } else { format!("For {}: {}", words(self.of), self.meaning) }
     }
 }
 
@@ -95,29 +95,29 @@ fn whole<T: TryFrom<i64>>(value: &DeValue<'_>, least: i64, most: i64) -> Option<
 
 /// All settings of a source.
 pub const SOURCE_SETTINGS: &[SourceRow] = rows! {
-    kind: |value| kind(value)?, "\"s3\"", "\"s3\", \"gcs\", \"azure\", \"https\", \"clickhouse\", \"node\" or \"provider\"", &[], "What it speaks.";
-    buckets: |value| names(value)?, "[\"my-bucket\"]", "a list of names", &[S3, Gcs, Azure], "the buckets or containers its keys may be sent to.";
-    region: |value| text(value)?, "\"eu-west-1\"", "text", &[S3], "where the environment does not say it.";
-    endpoint: |value| text(value)?, "\"http://127.0.0.1:9000\"", "a URL", &[], "A store that is not the cloud's own, as MinIO or Ceph; http:// on this machine only.";
-    profile: |value| text(value)?, "\"work\"", "text", &[S3], "whose keys of `~/.aws` are used, before those of the environment.";
-    account: |value| text(value)?, "\"myaccount\"", "text", &[Azure], "the storage account.";
-    url: |value| text(value)?, "\"https://files.example.org/data\"", "a URL", &[Https, ClickHouse, Node, Provider], "the prefix of https URLs; ClickHouse's HTTP interface; a node's JSON-RPC; where a provider is asked, in place of its home.";
-    url_env: |value| text(value)?, "\"NODE_URL\"", "the name of an environment variable", &[Node], "the variable with its URL, where a key stands in the path.";
-    chain: |value| chain(value)?, "\"eth\"", "the name or id of a chain", &[Node], "the chain it is of; of several nodes of a chain the next is asked when one fails, in the order of this file.";
-    token_env: |value| text(value)?, "\"FILES_TOKEN\"", "the name of an environment variable", &[Https, Node, Provider], "the variable with the token or key that is sent.";
-    anonymous: |value| value.as_bool()?, "true", "true or false", &[], "Whether it is asked without keys.";
-    insecure: |value| value.as_bool()?, "true", "true or false", &[], "Whether http:// is used to other machines too.";
-    verify: |value| value.as_bool()?, "true", "true or false", &[Node], "whether it must prove accounts, code and slots (eth_getProof) against the state root of the block.";
-    database: |value| text(value)?, "\"ethereum\"", "text", &[ClickHouse], "the database of tables that name none.";
-    user: |value| text(value)?, "\"analyst\"", "text", &[ClickHouse], "who asks; without it the server's `default`.";
-    password_env: |value| text(value)?, "\"CLICKHOUSE_PASSWORD\"", "the name of an environment variable", &[ClickHouse], "the variable with the user's password.";
-    password_file: |value| text(value)?, "\"/run/secrets/clickhouse\"", "the path of a file", &[ClickHouse], "the file with the user's password, in place of the variable.";
-    timeout_seconds: |value| whole(value, 1, 86_400)?, "60", "a whole number from 1 to 86400", &[ClickHouse, Node], "how long an answer may take to come, and may be worked on there; else 60, of a node 20.";
-    scan_rows_max: |value| whole(value, 1, i64::MAX)?, "5000000000", "a whole number above 0", &[ClickHouse], "rows that one query may read there.";
-    queries_max: |value| whole(value, 1, 64)?, "2", "a whole number from 1 to 64", &[ClickHouse], "queries at once.";
-    lag_minutes: |value| Some(whole(value, 0, 10_080)?), "15", "a whole number from 0 to 10080", &[ClickHouse, Node], "minutes a block has to be old to be taken, as the newest may be taken back; without it a node's are as old as its chain wants.";
-    per_minute: |value| whole(value, 1, 100_000)?, "500", "a whole number from 1 to 100000", &[Provider], "requests a minute, where a key allows another number than its description says.";
-    per_day: |value| whole(value, 1, 100_000_000)?, "200000", "a whole number above 0", &[Provider], "requests a day.";
+    kind: |value| kind(value)?, "\"s3\"", "\"s3\", \"gcs\", \"azure\", \"https\", \"clickhouse\", \"node\" or \"provider\"", &[], "Type of source.";
+    buckets: |value| names(value)?, "[\"my-bucket\"]", "a list of names", &[S3, Gcs, Azure], "the buckets or containers that may receive its credentials.";
+    region: |value| text(value)?, "\"eu-west-1\"", "text", &[S3], "region, if the environment doesn't set it.";
+    endpoint: |value| text(value)?, "\"http://127.0.0.1:9000\"", "a URL", &[], "URL of a store outside the cloud, such as MinIO or Ceph; http:// only on this machine, unless `insecure` is true.";
+    profile: |value| text(value)?, "\"work\"", "text", &[S3], "profile of `~/.aws` whose keys take precedence over the environment.";
+    account: |value| text(value)?, "\"myaccount\"", "text", &[Azure], "storage account.";
+    url: |value| text(value)?, "\"https://files.example.org/data\"", "a URL", &[Https, ClickHouse, Node, Provider], "prefix of the https URLs, ClickHouse's HTTP interface, the node's JSON-RPC endpoint, or the provider's base URL instead of its default.";
+    url_env: |value| text(value)?, "\"NODE_URL\"", "the name of an environment variable", &[Node], "variable with its URL, if the URL contains a key.";
+    chain: |value| chain(value)?, "\"eth\"", "the name or id of a chain", &[Node], "its chain. If several nodes serve one chain, tokendeck tries them in the order of this file.";
+    token_env: |value| text(value)?, "\"FILES_TOKEN\"", "the name of an environment variable", &[Https, Node, Provider], "variable with the token or key to send.";
+    anonymous: |value| value.as_bool()?, "true", "true or false", &[], "Send requests without credentials.";
+    insecure: |value| value.as_bool()?, "true", "true or false", &[], "Allow http:// to other machines too.";
+    verify: |value| value.as_bool()?, "true", "true or false", &[Node], "require proofs (eth_getProof) of accounts, code and slots against the block's state root.";
+    database: |value| text(value)?, "\"ethereum\"", "text", &[ClickHouse], "database of tables that don't name one.";
+    user: |value| text(value)?, "\"analyst\"", "text", &[ClickHouse], "user name. Default: `default`.";
+    password_env: |value| text(value)?, "\"CLICKHOUSE_PASSWORD\"", "the name of an environment variable", &[ClickHouse], "variable with the user's password.";
+    password_file: |value| text(value)?, "\"/run/secrets/clickhouse\"", "the path of a file", &[ClickHouse], "file with the user's password, instead of the variable.";
+    timeout_seconds: |value| whole(value, 1, 86_400)?, "60", "a whole number from 1 to 86400", &[ClickHouse, Node], "maximum seconds for a response, also enforced by ClickHouse itself. Default: 60, or 20 for a node.";
+    scan_rows_max: |value| whole(value, 1, i64::MAX)?, "5000000000", "a whole number above 0", &[ClickHouse], "maximum rows that one query may read on the server.";
+    queries_max: |value| whole(value, 1, 64)?, "2", "a whole number from 1 to 64", &[ClickHouse], "maximum simultaneous queries.";
+    lag_minutes: |value| Some(whole(value, 0, 10_080)?), "15", "a whole number from 0 to 10080", &[ClickHouse, Node], "minimum age of a block in minutes, since the newest blocks can be reverted. Default: 15, or the chain's finality for a node.";
+    per_minute: |value| whole(value, 1, 100_000)?, "500", "a whole number from 1 to 100000", &[Provider], "requests per minute, if your key allows another rate than the provider's description.";
+    per_day: |value| whole(value, 1, 100_000_000)?, "200000", "a whole number above 0", &[Provider], "maximum requests per day.";
 };
 
 /// Parses one source; returns it with its settings as written. Problems are added to `errors`.
@@ -129,7 +129,7 @@ pub(super) fn read(entry: &TomlEntry<'_>, said: &[TomlEntry<'_>], errors: &mut V
         let key = entry.key;
         let full = format!("{SECTION}.{name}.{key}");
         if SECRETS.contains(&key.to_ascii_lowercase().as_str()) {
-            errors.push(entry.error(format!("`{full}`: keys do not belong in this file: they stand in the environment (AWS_ACCESS_KEY_ID, …; of clickhouse the variable that `password_env` names) or in ~/.aws")));
+            errors.push(entry.error(format!("`{full}`: keys do not belong in this file; put them in the environment (AWS_ACCESS_KEY_ID, …; for clickhouse, the variable that `password_env` names) or in ~/.aws")));
             continue;
         }
         let Some(row) = SOURCE_SETTINGS.iter().find(|row| row.key == key) else {
@@ -147,12 +147,11 @@ pub(super) fn read(entry: &TomlEntry<'_>, said: &[TomlEntry<'_>], errors: &mut V
         }
         given.push(GivenSetting { section: SECTION, key: row.key, value: entry.written().to_owned(), line: entry.line() });
     }
-    // Once `kind` is read, wherever it stands.
+    // Once `kind` is read, wherever it is in the section.
     for (row, entry) in wanted.into_iter().filter(|(row, _)| !row.of.contains(&source.kind)) {
         let (key, of, kind) = (row.key, words(row.of), words(&[source.kind]));
-        let reason = format!(
-            "`{SECTION}.{name}.{key}` is a setting of {of}, and the source is of the kind {kind}: take it out, or say another `kind`"
-        );
+        let reason =
+            format!("`{SECTION}.{name}.{key}` applies only to {of}, but the source's `kind` is {kind}; remove it or change `kind`");
         errors.push(entry.error(reason));
     }
     if let (true, Some(reason)) = (errors.len() == before, source.fault()) {

@@ -1,4 +1,4 @@
-//! The person's levels and notes: a file of its own, saved at every change.
+//! The user's levels and notes: one file, saved at every change.
 
 use std::{
     collections::BTreeMap,
@@ -21,7 +21,7 @@ pub struct AnnotationFile {
 }
 
 impl AnnotationFile {
-    /// Loads the annotations from `state_dir`; empty where there are none, or they are unreadable.
+    /// Loads the annotations from `state_dir`; empty if there are none, or they are unreadable.
     pub fn open(state_dir: &Path) -> Self {
         let annotations = read(&state_dir.join(FILE)).unwrap_or_else(|reason| {
             tracing::warn!("{reason}");
@@ -34,7 +34,7 @@ impl AnnotationFile {
         &self.annotations
     }
 
-    /// Makes the change and saves it; what another program has set down meanwhile stays.
+    /// Makes the change and saves it; changes by another process are preserved.
     pub fn set(&mut self, token: Address, annotation: &Annotation) -> Result<(), String> {
         self.annotations = exclusively(&self.folder, || {
             let path = self.folder.join(FILE);
@@ -42,7 +42,7 @@ impl AnnotationFile {
             let mut annotations = read(&path)?;
             apply(&mut annotations, token, annotation)?;
             let written: BTreeMap<String, &TokenAnnotations> = annotations.iter().map(|(token, kept)| (token.to_string(), kept)).collect();
-            let text = serde_json::to_vec_pretty(&written).map_err(|error| format!("cannot keep the levels and notes: {error}"))?;
+            let text = serde_json::to_vec_pretty(&written).map_err(|error| format!("cannot save the levels and notes: {error}"))?;
             write_atomic(&path, &text)?;
             Ok(annotations)
         })?;
@@ -51,7 +51,7 @@ impl AnnotationFile {
 }
 
 fn read(path: &Path) -> Result<Annotations, String> {
-    let refused = |why: String| format!("cannot read the levels and notes `{}`: {why}: repair it or move it away", path.display());
+    let refused = |why: String| format!("cannot read the levels and notes `{}`: {why}; repair it or move it away", path.display());
     let text = match read_whole_text(path, FILE_BYTES_MAX) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Annotations::new()),
@@ -59,7 +59,7 @@ fn read(path: &Path) -> Result<Annotations, String> {
     };
     let written: BTreeMap<String, TokenAnnotations> = serde_json::from_str(&text).map_err(|error| refused(error.to_string()))?;
     let by_token = written.into_iter().map(|(token, kept)| {
-        let address = Address::parse(&token).ok_or_else(|| refused(format!("`{token}` is no address")))?;
+        let address = Address::parse(&token).ok_or_else(|| refused(format!("`{token}` is not an address")))?;
         Ok((address, kept))
     });
     by_token.collect()

@@ -1,4 +1,4 @@
-//! The user's consents to remote origins, and what was fetched today: one file, replaced atomically.
+//! The user's consents to remote origins, and today's use of the budget: one file, replaced atomically.
 
 use std::{
     collections::BTreeMap,
@@ -13,9 +13,9 @@ use wire::Ledger;
 
 const FILE: &str = "remote.json";
 const FILE_BYTES_MAX: u64 = 4 << 20;
-/// Maximum number of consents, more than a person gives; the oldest are dropped first.
+/// Maximum number of consents, more than a user gives; the oldest are dropped first.
 const AGREED_MAX: usize = 10_000;
-/// Days kept beside the last one.
+/// Days stored in addition to the last one.
 const DAYS_MAX: usize = 31;
 
 /// Content of the file.
@@ -25,11 +25,11 @@ struct Notes {
     agreed: Vec<Agreement>,
     #[serde(flatten)]
     last: SpentOnDay,
-    /// The days before it, and after it by a clock that was set back: no day gets its budget twice.
+    /// Earlier days, and later days if the clock was set back: no day gets its budget twice.
     days: Vec<SpentOnDay>,
 }
 
-/// What was fetched on a day.
+/// Use of the budget on one day.
 #[derive(Debug, Default, Clone, Serialize, Deserialize)]
 #[serde(default)]
 struct SpentOnDay {
@@ -37,7 +37,7 @@ struct SpentOnDay {
     day: u64,
     bytes: u64,
     requests: BTreeMap<String, u64>,
-    /// How much it was is not known, as the file was damaged: the budget counts as used.
+    /// The use is unknown because the file was damaged: the budget counts as used.
     unknown: bool,
 }
 
@@ -48,12 +48,12 @@ struct Agreement {
 }
 
 impl Notes {
-    /// Notes of a day on which nothing is known to be left of the budget.
+    /// Notes of a day whose budget counts as used.
     fn unknown(day: u64) -> Self {
         Self { last: SpentOnDay { day, unknown: true, ..SpentOnDay::default() }, ..Self::default() }
     }
 
-    /// With what was fetched on that day as the last.
+    /// With that day as the last.
     fn of(mut self, day: u64) -> Self {
         if self.last.day != day {
             let known = self.days.iter().position(|known| known.day == day).map(|at| self.days.remove(at));
@@ -77,7 +77,7 @@ impl Remote {
         Self { folder: state_dir.to_owned() }
     }
 
-    /// An unreadable file contains no consent, so that the user is asked again, and no day's budget.
+    /// An unreadable file contains no consent, so the user has to agree again, and no budget.
     fn read(&self) -> Notes {
         self.kept().unwrap_or_else(|reason| {
             tracing::warn!("{reason}");
@@ -90,9 +90,7 @@ impl Remote {
         let parsed = |text: &str| {
             serde_json::from_str(text).map_err(|error| {
                 let path = path.display();
-                format!(
-                    "{error}; what was fetched today counts as the whole budget until midnight UTC, or until you delete the new `{path}`"
-                )
+                format!("{error}; today's budget for remote data counts as used until midnight UTC, or until you delete the new `{path}`")
             })
         };
         Ok(match read_state(&path, FILE_BYTES_MAX, parsed)? {
@@ -161,7 +159,7 @@ impl Ledger for Remote {
             }
         });
         if let Err(reason) = &noted {
-            tracing::warn!("what was fetched today is not counted: {reason}");
+            tracing::warn!("cannot record today's downloads: {reason}");
         }
         noted.is_ok()
     }

@@ -9,7 +9,7 @@ use store::private_files::{KeptState, exclusively, read_state, write_atomic};
 const FILE: &str = "session.json";
 const FILE_BYTES_MAX: u64 = 4 << 20;
 
-/// Loads the session from `state_dir`; empty where there is none. A damaged one is set aside.
+/// Loads the session from `state_dir`; empty if there is none. A damaged file is set aside.
 pub fn open(state_dir: &Path) -> Map<String, Value> {
     read(state_dir).unwrap_or_else(|reason| {
         tracing::warn!("{reason}");
@@ -25,20 +25,23 @@ fn read(state_dir: &Path) -> Result<Map<String, Value>, String> {
     })
 }
 
-/// Saves what changed from `before` to `session`. Members that another program changed meanwhile, or that a newer version wrote, stay.
+/// Saves the changes from `before` to `session`. Fields that another process changed meanwhile, or that a newer version wrote, are preserved.
 pub fn update(before: &Map<String, Value>, session: &Map<String, Value>, state_dir: &Path) -> Result<(), String> {
     exclusively(state_dir, || {
         let mut kept = read(state_dir)?;
         merge(before, session, &mut kept);
-        let text = serde_json::to_vec_pretty(&kept).map_err(|error| format!("cannot keep the session: {error}"))?;
+        let text = serde_json::to_vec_pretty(&kept).map_err(|error| format!("cannot save the session: {error}"))?;
         if text.len() as u64 > FILE_BYTES_MAX {
-            return Err(format!("cannot keep the session: it has {} bytes, {FILE_BYTES_MAX} are kept: delete saved plans", text.len()));
+            return Err(format!(
+                "cannot save the session: its size of {} bytes exceeds the limit of {FILE_BYTES_MAX}; delete saved plans",
+                text.len()
+            ));
         }
         write_atomic(&state_dir.join(FILE), &text)
     })
 }
 
-/// Three-way merge into `kept`: members that differ between `before` and `after` become those of `after`.
+/// Three-way merge into `kept`: fields that differ between `before` and `after` take the value of `after`.
 fn merge(before: &Map<String, Value>, after: &Map<String, Value>, kept: &mut Map<String, Value>) {
     for name in before.keys().filter(|name| !after.contains_key(*name)) {
         kept.remove(name);

@@ -19,7 +19,7 @@ pub struct Watchlist {
 }
 
 impl Watchlist {
-    /// Loads the watchlist from `state_dir`; empty where there is none. One that is no text is set aside.
+    /// Loads the watchlist from `state_dir`; empty if there is none. A file that is not text is set aside.
     pub fn open(state_dir: &Path) -> Self {
         let text = read(&state_dir.join(FILE)).unwrap_or_else(|reason| {
             tracing::warn!("{reason}");
@@ -38,7 +38,7 @@ impl Watchlist {
     pub fn toggle(&mut self, token: Address) -> Result<bool, String> {
         let starred = !self.tokens.contains(&token);
         if starred && self.tokens.len() >= TOKENS_MAX {
-            return Err(format!("the watchlist holds {TOKENS_MAX} tokens already: take one off first"));
+            return Err(format!("the watchlist is full ({TOKENS_MAX} tokens); remove a token first"));
         }
         if starred {
             self.tokens.insert(token)
@@ -60,7 +60,7 @@ impl Watchlist {
     }
 }
 
-/// The starred tokens of the user.
+/// The user's starred tokens.
 pub fn addresses(state_dir: &Path) -> Vec<Address> {
     Watchlist::open(state_dir).tokens().copied().collect()
 }

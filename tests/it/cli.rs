@@ -68,17 +68,17 @@ fn wrong_usage_is_exit_code_2_and_says_what_was_wrong() {
         (&["--no-api", "serve"], "cannot be used with"),
         (&["--theme", "drak"], "expected auto, dark, light, high-contrast"),
         (&["get"], "<PATH>"),
-        (&["get", "tokens"], "the path `tokens` does not begin with `/`"),
+        (&["get", "tokens"], "path `tokens` must start with `/`"),
         (&["get", "/tokens", "--format", "xml"], "[possible values: json, csv, table]"),
         (&["demo", "new", "--tokens", "0"], "0 is not in 1..=100000"),
         (&["demo", "new", "--days", "0"], "0 is not in 1..=20000"),
         (&["get", "/tokens", "--method", "PATCH"], "[possible values: get, post, delete]"),
-        (&["get", "/yields", "--body", "missing.json"], "the body `missing.json` cannot be read: no such file or directory"),
-        (&["serve", "--listen", "8787"], "expected an address and a port, as in 127.0.0.1:8787"),
+        (&["get", "/yields", "--body", "missing.json"], "cannot read the body `missing.json`: no such file or directory"),
+        (&["serve", "--listen", "8787"], "expected an address and port, such as 127.0.0.1:8787"),
         (&["demo"], "<DIR>"),
         (&["demo", "d", "--tokens", "many"], "invalid value 'many'"),
-        (&["demo", "d", "--interval", "soon"], "expected a length of time, as in 1m, 1h or 1d"),
-        (&["schema", "token"], "no table `token`: did you mean `tokens`?"),
+        (&["demo", "d", "--interval", "soon"], "expected an interval, such as 1m, 1h or 1d"),
+        (&["schema", "token"], "no table `token`; did you mean `tokens`?"),
         (&["schema", "--json", "--template"], "cannot be used with"),
         (&["shot", "nowhere", "--out", "a.svg"], "[possible values: tokens, posts"),
         (&["report", "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984", "--out", "a.pdf"], "expected a file that ends in .html or .md"),
@@ -87,17 +87,17 @@ fn wrong_usage_is_exit_code_2_and_says_what_was_wrong() {
         (&["alert", "add", "price>2", "--token", "0x1"], "expected"),
         (&["dispute", "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984", "OWNER_MNT", "--why", "x"], "did you mean `OWNER_MINT`?"),
         (&["dispute", "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984", "OWNER_MINT"], "--why <TEXT>"),
-        (&["dispute", "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984", "OWNER_MINT", "--why", "x", "--until", "soon"], "as in 2027-01-31"),
+        (&["dispute", "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984", "OWNER_MINT", "--why", "x", "--until", "soon"], "such as 2027-01-31"),
         (&["shot", "tokens"], "--out <FILE>"),
         (&["shot", "tokens", "--out", "a.gif"], "expected a file that ends in .png, .svg, .txt or .ansi"),
         (&["report", "UNI", "--out", "a.md", "--png", "a.svg"], "expected a file that ends in .png"),
         (&["--graphics", "yes"], "expected auto, kitty, iterm, sixel or off"),
-        (&["shot", "tokens", "--out", "a.svg", "--size", "10x10"], "expected columns x rows, as in 140x42, from 60x16 to 400x200"),
+        (&["shot", "tokens", "--out", "a.svg", "--size", "10x10"], "expected columns x rows, such as 140x42, from 60x16 to 400x200"),
         (&["completions", "cmd"], "[possible values: bash"),
         (&["key", "revoke"], "<ID>"),
-        (&["--config", "missing.toml"], "the configuration `missing.toml` cannot be read: no such file or directory"),
-        (&["check", "--config", "missing.toml"], "the configuration `missing.toml` cannot be read"),
-        (&[], "the dashboard needs a terminal: use `tokendeck serve` for the API"),
+        (&["--config", "missing.toml"], "cannot read the configuration `missing.toml`: no such file or directory"),
+        (&["check", "--config", "missing.toml"], "cannot read the configuration `missing.toml`"),
+        (&[], "the dashboard needs a terminal; use `tokendeck serve` for the API"),
     ];
     for (args, said) in cases {
         let (code, out, err) = desk.run(args);
@@ -135,7 +135,7 @@ fn the_configuration_is_found_by_variable_and_in_the_config_folder() {
 #[test]
 fn without_a_dataset_the_message_names_the_demo_command() {
     let desk = Desk::new();
-    let expected = "tokendeck: no dataset in `datasets`: it is not a folder; name another folder with --data DIR, or write demo data with \
+    let expected = "tokendeck: no dataset in `datasets`: it is not a folder; pass another folder with --data, or create demo data with \
                     `tokendeck demo datasets`\n";
     let commands: [&[&str]; 4] =
         [&["serve", "--listen", "127.0.0.1:0"], &["get", "/tokens"], &["check"], &["shot", "api", "--out", "a.svg"]];
@@ -178,7 +178,7 @@ fn a_parameter_that_is_ignored_is_said_and_lists_are_given_as_json() {
     assert_eq!((alerts["alerts"][0]["condition"].as_str(), &alerts["fired"]), (Some("price>5"), &serde_json::json!([])));
     assert_eq!(json(&desk.run(&["jobs", "list", "--json"]).1), serde_json::json!({ "total": 0, "jobs": [] }));
     let (code, out, _) = run(&["alert", "add", "price>5", "--rehearse"]);
-    assert_eq!((code, out.as_str()), (0, "There are no candles to rehearse it on.\n"));
+    assert_eq!((code, out.as_str()), (0, "no candles to backtest on\n"));
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn a_problem_goes_to_stderr_in_one_line() {
     assert!(err.starts_with("tokendeck: 400 invalid_parameter: ") && err.contains("limit"), "{err}");
     let (code, out, err) = desk.run(&["get", "/events", "--data", DEMO]);
     assert_eq!((code, out.as_str()), (1, ""), "{err}");
-    assert!(err.contains("`/events` answers with a stream that has no end: start `tokendeck serve` and ask that"), "{err}");
+    assert!(err.contains("`/events` is an endless stream; run `tokendeck serve` and request it there"), "{err}");
     let (code, out, err) = desk.run(&["get", "/nowhere\u{1b}[2J", "--data", DEMO]);
     assert!(code == 1 && out.is_empty() && !err.contains('\u{1b}'), "{err:?}");
 }
@@ -276,7 +276,7 @@ fn demo_writes_a_dataset_that_get_can_read() {
     let desk = Desk::new();
     let (code, out, err) = desk.run(&["demo", "my demo", "--tokens", "3", "--days", "40", "--seed", "7", "--format", "csv"]);
     assert_eq!((code, err.as_str()), (0, ""));
-    assert!(out.starts_with("wrote ") && out.ends_with("\nopen them with: tokendeck --data 'my demo'\n"), "{out}");
+    assert!(out.starts_with("wrote ") && out.ends_with("\nopen it with: tokendeck --data 'my demo'\n"), "{out}");
     let (code, out, _) = desk.run(&["get", "/tokens", "--data", "my demo"]);
     let answer: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((code, answer["total"].as_u64()), (0, Some(3)));
@@ -356,12 +356,12 @@ fn shot_writes_a_view_as_svg_text_and_ansi() {
     }
     assert_eq!(fs::read_to_string(desk.path().join("a.txt")).unwrap().lines().count(), 30);
     let (code, _, err) = desk.run(&["shot", "tokens", "--out", "none/a.svg", "--data", DEMO]);
-    assert_eq!((code, err.as_str()), (1, "tokendeck: `none/a.svg` cannot be written: no such file or directory\n"));
+    assert_eq!((code, err.as_str()), (1, "tokendeck: cannot write `none/a.svg`: no such file or directory\n"));
     let nobody = "0x00000000000000000000000000000000000000ff";
     let (code, _, err) = desk.run(&["shot", "chart", "--token", nobody, "--out", "b.svg", "--data", DEMO]);
     assert!(code == 1 && err.contains(nobody), "{err}");
     let (code, _, err) = desk.run(&["shot", "chart", "--theme", "own.toml", "--out", "b.svg", "--data", DEMO]);
-    assert_eq!((code, err.as_str()), (2, "tokendeck: the theme `own.toml` cannot be read: no such file or directory\n"));
+    assert_eq!((code, err.as_str()), (2, "tokendeck: cannot read the theme `own.toml`: no such file or directory\n"));
 }
 
 #[test]
@@ -397,7 +397,7 @@ fn a_disputed_finding_stays_visible_and_no_longer_counts() {
     // The data are of a later day than its end.
     desk.write("d/holder_counts.csv", &format!("token_address,date,holders\n{TOKEN},2026-01-31,60\n"));
     let over = dispute(&["--why", "a custodian, of many", "--until", "2025-01-31"]);
-    assert!(over.contains("the data are already past: it counts"), "{over}");
+    assert!(over.contains("the data is already past that day, so it counts"), "{over}");
     assert_eq!(judged().2, Value::Null);
     dispute(&["--why", "another reason"]);
     assert_eq!(fs::read_to_string(desk.path().join("d/disputes.csv")).unwrap().lines().count(), 2);

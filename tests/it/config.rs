@@ -21,7 +21,7 @@ fn misspelt_settings_are_told_with_line_and_nearest_name() {
         ("[analysis]\nWhale_USD = 1", "c.toml:2: unknown setting `analysis.Whale_USD`: did you mean `analysis.whale_usd`?"),
         (
             "[zzz]",
-            "c.toml:1: unknown setting `zzz`: there are the sections datasets, cache, api, terminal, analysis, jobs, alerts, deck, remote, sources, terminal.keys",
+            "c.toml:1: unknown setting `zzz`; sections: datasets, cache, api, terminal, analysis, jobs, alerts, deck, remote, sources, terminal.keys",
         ),
     ];
     for (text, expected) in cases {
@@ -32,7 +32,7 @@ fn misspelt_settings_are_told_with_line_and_nearest_name() {
 #[test]
 fn a_setting_of_another_kind_of_source_is_told() {
     let other = |key: &str, of: &str, kind: &str| {
-        format!("`sources.a.{key}` is a setting of {of}, and the source is of the kind {kind}: take it out, or say another `kind`")
+        format!("`sources.a.{key}` applies only to {of}, but the source's `kind` is {kind}; remove it or change `kind`")
     };
     for (text, expected) in [
         ("chain = 'eth'\nbuckets = ['b']", Some(("chain", "node", "s3"))),
@@ -65,8 +65,8 @@ fn wrong_values_are_told_with_what_was_expected() {
         ("api.connections = 0", "`api.connections` is 0: expected a whole number from 1 to 65536"),
         ("api.connections = 99999999999999999999", "`api.connections` is 99999999999999999999: expected a whole number from 1 to 65536"),
         ("api.enabled = 1", "`api.enabled` is 1: expected true or false"),
-        ("api.listen = 8787", "`api.listen` is 8787: expected an address and a port, as in \"127.0.0.1:8787\""),
-        ("api.listen = 'localhost'", "`api.listen` is 'localhost': expected an address and a port, as in \"127.0.0.1:8787\""),
+        ("api.listen = 8787", "`api.listen` is 8787: expected an address and port, such as \"127.0.0.1:8787\""),
+        ("api.listen = 'localhost'", "`api.listen` is 'localhost': expected an address and port, such as \"127.0.0.1:8787\""),
         ("api.hosts = ['a b']", "`api.hosts` is ['a b']: expected a list of host names without port, as in [\"deck.example.org\"]"),
         ("api.cors_origins = ['*']", "`api.cors_origins` is ['*']: expected a list of origins, as in [\"https://deck.example.org\"]"),
         (
@@ -84,11 +84,11 @@ fn wrong_values_are_told_with_what_was_expected() {
         ),
         (
             "alerts.webhook = 'http://hooks.example.org/verysecret'",
-            "`alerts.webhook`: expected a URL that begins with https://, or http:// on this machine or in its network; empty for none",
+            "`alerts.webhook`: expected a URL that starts with https://, or with http:// on this machine or its network; empty for none",
         ),
         (
             "alerts.webhook_text = 'symbol'",
-            "`alerts.webhook_text` is 'symbol': expected the name of a member, as `text` or `content`; empty for none",
+            "`alerts.webhook_text` is 'symbol': expected the name of a JSON field, such as `text` or `content`; empty for none",
         ),
         ("terminal.keys.quit = 7", "`terminal.keys.quit` is 7: expected a key or a list of keys, as in [\"y\", \"F5\"]"),
     ];
@@ -170,7 +170,7 @@ fn the_first_place_that_has_a_file_is_read() {
     assert_eq!(workers(None, Some(Path::new(""))), 2);
     let missing = folder.path().join("missing.toml");
     let said = Config::find(Some(&missing), Some(&variable), None).map(drop).unwrap_err();
-    assert_eq!(said, format!("the configuration `{}` cannot be read: no such file or directory", missing.display()));
+    assert_eq!(said, format!("cannot read the configuration `{}`: no such file or directory", missing.display()));
 }
 
 #[test]

@@ -307,7 +307,7 @@ fn only_new_empty_and_demo_folders_are_written_to() {
         assert_eq!(answer.is_ok(), allowed, "{name:?} {text}: {answer:?}");
         if !allowed {
             assert_eq!(files(folder.path()), before, "nothing was touched");
-            assert!(answer.expect_err("refused").contains("name another folder"));
+            assert!(answer.expect_err("refused").contains("pass an empty folder"));
         }
     }
     let file = tempfile::NamedTempFile::new().expect("a file");

@@ -40,7 +40,7 @@ impl CandlePlan {
     }
 }
 
-/// Returns the longest usual interval at which `count` candles fit into `days`, else a minute.
+/// Returns the longest usual interval at which `count` candles fit into `days`, or one minute.
 fn finest_needed(count: u64, days: u64) -> Interval {
     let fits = |interval: &&Interval| count * interval.0 as u64 <= days * DAY_MS as u64;
     let minutes = |n: i64| Interval(n * Interval::HOUR.0 / 60);
@@ -53,7 +53,7 @@ pub(super) fn check(options: &DemoOptions) -> Result<(), String> {
     let length = plan.interval.0;
     if length < Interval::HOUR.0 / 60 || (DAY_MS % length != 0 && length % DAY_MS != 0) {
         return Err(format!(
-            "interval `{}`: expected one of at least a minute that divides a day, or whole days, as 5m, 1h, 4h, 1d, 1w",
+            "invalid interval `{}`: expected at least one minute, and a divisor or multiple of a day, such as 5m, 1h, 4h, 1d or 1w",
             plan.interval
         ));
     }
@@ -61,7 +61,7 @@ pub(super) fn check(options: &DemoOptions) -> Result<(), String> {
     if plan.count > most {
         let tokens = u64::from(options.tokens);
         return Err(format!(
-            "`{}` candles of `{}` a token reach back before 1970: ask for at most {}, or for more tokens",
+            "{} candles of {} per token would start before 1970; pass at most --candles {}, or more tokens",
             plan.count,
             plan.interval,
             most * tokens

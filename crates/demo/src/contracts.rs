@@ -1,4 +1,4 @@
-//! Invented contracts as compiled bytecode, each with the behaviour its row states: an honest token, single faults, and for each fault an
+//! Invented contracts as compiled bytecode, each with the behavior its row states: an honest token, single faults, and for each fault an
 //! honest twin that resembles it. Used by the demo data and the tests of the security analysis. No real contract is copied. The rows are
 //! data, in `contracts.json`.
 //!
@@ -17,11 +17,11 @@ mod tests;
 #[derive(Debug, Deserialize)]
 pub struct Contract {
     pub name: &'static str,
-    /// Its behaviour, as a clause without a full stop.
+    /// Its behavior, as a clause without a full stop.
     pub what: &'static str,
     /// Codes of the security inference expected once its constructor has run.
     pub fires: Vec<&'static str>,
-    /// Codes also accepted, since the same behaviour justifies them. Any other is a false positive.
+    /// Codes also accepted, since the same behavior justifies them. Any other is a false positive.
     pub also: Vec<&'static str>,
     /// The honest contract that differs in the fault only; `None` for an honest one.
     pub twin: Option<&'static str>,

@@ -1,5 +1,5 @@
-//! The demo data: a synthetic market, byte-identical for the same seed and options. Lives here: the list of its tables, `TABLES`, and their
-//! writing to a folder. The contents of each table are in the modules below.
+//! The demo data: a synthetic market, byte-identical for the same seed and options. Here are the list of its tables, `TABLES`, and the code
+//! that writes them to a folder. The modules below generate the contents of each table.
 
 mod candles;
 pub mod contracts;
@@ -29,14 +29,14 @@ use self::{
 use model::candles::Interval;
 use store::export::writers::ExportFormat;
 
-/// Its folder among the user's own data.
+/// Its folder in the user data folder.
 pub const FOLDER: &str = "demo";
 
 /// Dataset title. With `synthetic = true` it identifies a demo dataset, which may be overwritten.
 pub const TITLE: &str = "Demo market";
 const DESCRIPTION: &str = "dataset.toml";
 const README: &str = "README.md";
-/// Upper limits: nobody would read more, and each token costs memory.
+/// Upper limits: more would be unreadable, and each token costs memory.
 pub const TOKENS_MAX: u32 = 100_000;
 pub const DAYS_MAX: u32 = 20_000;
 const ROWS_MAX: u64 = 1_000_000_000;
@@ -50,7 +50,7 @@ pub struct DemoOptions {
     pub seed: u64,
     /// Total number of candles, shared among the tokens.
     pub candles: Option<u64>,
-    /// Total number of transfers, shared among the tokens; by default some thousand of a few invented tokens.
+    /// Total number of transfers, shared among the tokens; by default some thousands of a few invented tokens.
     pub transfers: Option<u64>,
     /// Interval of all candles; by default one hour for the ten leading tokens, one day for the others.
     pub interval: Option<Interval>,
@@ -68,7 +68,7 @@ impl Default for DemoOptions {
 pub enum Format {
     Csv,
     Parquet,
-    /// Each table in a format that is common for it
+    /// The usual format of each table
     Mixed,
 }
 
@@ -171,14 +171,14 @@ fn check(options: &DemoOptions) -> Result<(), String> {
     candles::check(options)
 }
 
-/// Creates the folder; returns its existing `dataset.toml`. Errors: it holds anything but demo data.
+/// Creates the folder; returns its existing `dataset.toml`. Errors: it contains anything but demo data.
 fn claim(folder: &Path) -> Result<Option<String>, String> {
     let shown = folder.display();
     if folder.exists() && !folder.is_dir() {
-        return Err(format!("`{shown}` is a file: expected a folder; name another"));
+        return Err(format!("`{shown}` is a file; pass a folder"));
     }
     fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
-    let mut entries = fs::read_dir(folder).map_err(|error| format!("could not read `{shown}`: {error}"))?;
+    let mut entries = fs::read_dir(folder).map_err(|error| format!("cannot read `{shown}`: {error}"))?;
     // A first run killed while it wrote its first file leaves only this one.
     let unfinished = format!(".{DESCRIPTION}.part");
     if entries.all(|entry| entry.is_ok_and(|entry| entry.file_name() == unfinished.as_str())) {
@@ -191,8 +191,8 @@ fn claim(folder: &Path) -> Result<Option<String>, String> {
         return Ok(Some(text));
     }
     Err(format!(
-        "`{shown}` holds something that is not demo data, which is never written over: expected an empty folder, or one whose {DESCRIPTION} says \
-         title = \"{TITLE}\" and synthetic = true; name another folder"
+        "`{shown}` contains files that are not demo data, which tokendeck never overwrites; pass an empty folder, or one whose \
+         {DESCRIPTION} has title = \"{TITLE}\" and synthetic = true"
     ))
 }
 
@@ -203,7 +203,7 @@ fn remove_others(folder: &Path, table: &str, kept: ExportFormat) -> Result<(), S
         for path in [folder.join(format!(".{name}.part")), folder.join(name)] {
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(format!("could not remove `{}`: {error}", path.display()));
+                    return Err(format!("cannot remove `{}`: {error}", path.display()));
                 }
                 _ => {}
             }

@@ -22,7 +22,7 @@ pub(super) enum DemoCell<'a> {
     Null,
     Text(&'a str),
     Address(Address),
-    /// Multiple texts: a list in NDJSON, else joined by `;`.
+    /// Multiple texts: a list in NDJSON, joined by `;` in other formats.
     Texts(&'a [&'a str]),
     Int(i64),
     Float(f64),
@@ -138,7 +138,7 @@ impl<'a> DemoTable<'a> {
         if (self.progress)(self.name, self.rows, self.total.max(self.rows)) {
             Ok(())
         } else {
-            Err("writing the demo data was cancelled".to_owned())
+            Err("writing the demo data was canceled".to_owned())
         }
     }
 
@@ -202,5 +202,5 @@ pub(super) fn write_text(folder: &Path, name: &str, text: &str) -> Result<DemoFi
 }
 
 pub(super) fn failed(path: &Path, error: &dyn std::fmt::Display) -> String {
-    format!("could not write `{}`: {error}", path.display())
+    format!("cannot write `{}`: {error}", path.display())
 }

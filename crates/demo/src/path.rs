@@ -121,7 +121,7 @@ impl Path {
     pub(super) fn ending(token: &DemoToken) -> Option<&'static str> {
         match shapes::ending(token.asset_index) {
             _ if token.stable => None,
-            _ if Self::crashes(token).is_some() => Some("liquidity pulled"),
+            _ if Self::crashes(token).is_some() => Some("liquidity removed"),
             PriceEnding::Shape(shape) => Some(SHAPES[shape].name),
             PriceEnding::Trend(drift) => Some(if drift > 0.0 { "uptrend" } else { "downtrend" }),
             PriceEnding::Open => None,

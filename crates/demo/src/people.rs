@@ -16,7 +16,7 @@ pub(super) const HOLDER_COLUMNS: &str = "token_address holder_address balance";
 pub(super) const COUNT_COLUMNS: &str = "token_address date holders whale_balance";
 pub(super) const LABEL_COLUMNS: &str = "address label name chain";
 
-/// Number of ordinary holders per token, beside opinion leaders, pools and services.
+/// Number of ordinary holders per token, in addition to opinion leaders, pools and services.
 const HOLDERS: usize = 76;
 const OPINION_LEADERS: usize = 72;
 const EXCHANGES: &[&str] = &["Northgate Exchange", "Kumo Exchange", "Bourse Azur", "Tidewater Markets"];

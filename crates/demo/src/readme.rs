@@ -1,4 +1,4 @@
-//! The README of a demo dataset: its contents, the real parts with their sources, and the invented ones.
+//! The README of a demo dataset: its contents, the real parts with their sources, and the invented parts.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -51,12 +51,13 @@ pub(super) fn text(market: &DemoMarket, written: &[DemoFile]) -> String {
     let mut text = format!(
         "# Demo market\n\n\
          A synthetic market, written by\n\n    {}\n\n\
-         which writes the same bytes whenever it is run. It ends at 2026-11-15T00:00Z, whatever the day.\n\n\
-         **Nothing here is a quotation.** Prices, supplies, holders, wallets, opinion leaders, posts, pools and their addresses, liquidity, volumes,\n\
-         yields and gas are invented, and so are all exchanges, bridges and lockers among the labels. Names of yield protocols are real, their\n\
-         figures are not. Invented tokens with a story have a contract of the last weeks and candles of all the time, so that their patterns can be\n\
-         shown: an age tells of the contract. The data come under the program's licence (MIT).\n\n\
-         ## Tables\n\n| file | rows | what |\n|---|---:|---|\n",
+         The command writes the same bytes whenever you run it. The data ends at 2026-11-15T00:00Z, whatever the date.\n\n\
+         **Nothing here is a quotation.** Prices, supplies, holders, wallets, opinion leaders, posts, pools and their addresses, liquidity,\n\
+         volumes, yields and gas are invented, and so are all exchanges, bridges and lockers in the labels. The names of yield protocols are\n\
+         real, but their values are not. Invented tokens with a story have a contract that is a few weeks old but candles for the whole\n\
+         period, so that their patterns can be shown; a token's age is that of its contract. The data has the same license as the program\n\
+         (MIT).\n\n\
+         ## Tables\n\n| file | rows | contents |\n|---|---:|---|\n",
         command(&market.options)
     );
     // Writing into a String cannot fail.
@@ -66,16 +67,19 @@ pub(super) fn text(market: &DemoMarket, written: &[DemoFile]) -> String {
         }
     }
     text += "\n## How prices end\n\n\
-             Where the history is long enough, the last 30 to 64 daily candles of these tokens follow the shape named; those of the others are random.\n\n\
+             If the history is long enough, the last 30 to 64 daily candles of these tokens follow the named shape; the candles of all other tokens\n\
+             are random.\n\n\
              | shape | tokens |\n|---|---|\n";
     endings(market, &mut text);
     text += "\n## Tokens\n\n\
-             Rows of `tokens` with `listed = true` exist, but for those named below: address, symbol, name, chain and decimals are facts; price and\n\
-             supply are only of the right size. Rows with `listed = false` do not exist: their names are made up and their addresses come from the\n\
-             seed, those that look like swindles included. A name that resembles a project's is chance.\n\n\
-             These tokens do not exist either. They have contracts, written for this program, and a past; `contracts`, `scams`, `pool_events`, `locks`\n\
-             and `funding` are invented altogether, and so is every address in them. Those that are listed stand for tokens that are well known.\n\n\
-             | token | listed | its contract | what happened |\n|---|---|---|---|\n";
+             Tokens with `listed = true` exist, except those named below: address, symbol, name, chain and decimals are facts; price and\n\
+             supply have only a realistic magnitude. Tokens with `listed = false` do not exist: their names are invented and their\n\
+             addresses come from the seed, including the tokens that look like scams. Any resemblance to the name of a real project is\n\
+             coincidence.\n\n\
+             The following tokens do not exist either. They have contracts, written for this program, and a history; `contracts`, `scams`,\n\
+             `pool_events`, `locks` and `funding` are entirely invented, including every address in them. The listed tokens among them\n\
+             represent well-known tokens.\n\n\
+             | token | listed | contract | history |\n|---|---|---|---|\n";
     for (token, story) in with_story(market).filter(|(token, _)| stories::invented(token)) {
         let does = contract(story.contract).map_or("", |contract| contract.what);
         let listed = if story.listed { "yes" } else { "no" };
@@ -83,10 +87,10 @@ pub(super) fn text(market: &DemoMarket, written: &[DemoFile]) -> String {
     }
     let _ = writeln!(
         text,
-        "\nThe {LARGEST} tokens that are worth most have all of that too, so that every view has something to show. It is invented for them as well:\n\
-         the contracts of real tokens here are not those at their addresses, and nobody made these transfers."
+        "\nThe {LARGEST} most valuable tokens have all of this too, so that every view has something to show. It is invented for them as well:\n\
+         the contracts of real tokens here are not the contracts at their addresses, and these transfers never happened."
     );
-    text += "\n## What is real, and from where\n\n| fact | source |\n|---|---|\n";
+    text += "\n## Real facts and their sources\n\n| fact | source |\n|---|---|\n";
     for (fact, source) in &FACTS.sources {
         let _ = writeln!(text, "| {fact} | {source} |");
     }

@@ -49,12 +49,12 @@ impl Story {
     /// Summary of the scenario, for the dataset's README.
     pub(super) fn summary(&self) -> &'static str {
         match self.scenario {
-            Scenario::Market | Scenario::Widespread => "people bought, sold and gave it away",
-            Scenario::Honeypot => "many bought, their sales failed, the deployer's friends got out",
-            Scenario::Rug => "the deployer took the liquidity",
-            Scenario::Wash => "a ring of wallets passed the same tokens round",
+            Scenario::Market | Scenario::Widespread => "wallets bought, sold and transferred it",
+            Scenario::Honeypot => "many wallets bought, their sells failed, the deployer's friends sold",
+            Scenario::Rug => "the deployer removed the liquidity",
+            Scenario::Wash => "a ring of wallets traded the same tokens in circles",
             Scenario::Sybil => "the deployer's wallets pose as many holders",
-            Scenario::Airdrop => "hundreds were sent one amount they never asked for",
+            Scenario::Airdrop => "hundreds of wallets received one amount unsolicited",
         }
     }
 }
@@ -91,7 +91,7 @@ const LARGE_AGE_DAYS: i64 = 420;
 /// Number of trades of an ordinary market.
 const TRADES: usize = 420;
 const LARGE_TRADES: usize = 300;
-/// Further holders of a widespread token, beside its initial ones.
+/// Further holders of a widespread token, in addition to its initial ones.
 const CROWD: usize = 170;
 /// Probability that a trader gives tokens away.
 const GIFTS: f64 = 0.12;
@@ -164,7 +164,7 @@ pub(super) struct TokenHistory {
     pub(super) balances: HashMap<Address, u128>,
     /// Its main pool: the one with most liquidity among those created for it.
     pub(super) pool: Option<Address>,
-    /// The pool it is traded in: its own, else one created for another token.
+    /// The pool in which it is traded: its own, or one created for another token.
     venue: Option<Address>,
     pub(super) pool_events: Vec<PoolEvent>,
     /// Holders of the pool's LP tokens, in percent.
@@ -294,7 +294,7 @@ impl TokenHistory {
         }
     }
 
-    /// Distributes `amount` over many holders, so that nobody gets much of it.
+    /// Distributes `amount` over many holders, so that no holder gets much of it.
     fn hand_out(&mut self, time: i64, amount: u128) {
         let deployer = self.deployer;
         let crowd: Vec<(Address, f64)> = (0..CROWD).map(|_| (self.random.address(), self.random.spread(1.0, 60.0))).collect();

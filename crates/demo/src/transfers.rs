@@ -1,5 +1,5 @@
 //! Transfers of the tokens with a story; if a number is requested, that many over all tokens instead, minted to the deployer and then sent
-//! around. Nobody sends more than their balance. Streamed: only one token's wallets are in memory.
+//! around. No wallet sends more than its balance. Streamed: only one token's wallets are in memory.
 
 use super::{
     evidence,

@@ -1,5 +1,5 @@
-//! What operating systems do in ways of their own: bytes at a place of a file, which file a name leads to, what a file takes on disk, files
-//! for the user alone, commands. What is in the files belongs to their owners; signals are for those that wait for them.
+//! Differences between operating systems: positioned reads and writes, file identity, disk usage, private files and commands. The contents
+//! of files belong to the crates that own them, and signals to the code that waits for them.
 
 #[cfg(unix)]
 mod unix;
@@ -22,7 +22,7 @@ use unix::{id_of, id_of_open};
 #[cfg(windows)]
 use windows::{id_of, id_of_open};
 
-/// A file or folder, whatever its names: its device and its number there. Those of a removed file may come again.
+/// Identity of a file or folder, independent of its name: device and number. The numbers of a removed file can be reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileId {
     device: u64,
@@ -39,7 +39,7 @@ impl FileId {
     }
 }
 
-/// Creates the folder and its parents, for the user alone where files have modes.
+/// Creates the folder and its parents, accessible only to the user if the system has file modes.
 pub fn create_private_folder(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);

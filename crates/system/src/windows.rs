@@ -1,4 +1,4 @@
-//! Windows. The folders of a user are closed to others by what they lie in, so files need no mode.
+//! Windows. A user's folders inherit permissions that exclude others, so files need no mode.
 
 use std::{
     fs::{File, Metadata, OpenOptions},
@@ -10,9 +10,9 @@ use std::{
 
 use winapi_util::{AsHandleRef, Handle, file::information};
 
-/// Reads and writes at places. Unlike elsewhere they move the file's position, which nobody may rely on then.
+/// Positioned reads and writes. Unlike on Unix, they move the file's position, so callers must not rely on it.
 pub trait FileAt {
-    /// Reads at the place; fewer bytes where the file ends.
+    /// Reads at the position; fewer bytes at the end of the file.
     fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize>;
     /// Fills the buffer.
     fn read_exact_at(&self, buffer: &mut [u8], at: u64) -> io::Result<()>;
@@ -68,32 +68,32 @@ fn id_of_handle(handle: impl AsHandleRef) -> io::Result<(u64, u64)> {
     information(handle).map(|about| (about.volume_serial_number(), about.file_index()))
 }
 
-/// Bytes that a file takes on disk; its holes count here.
+/// Bytes that a file occupies on disk; holes of a sparse file count here.
 pub fn bytes_on_disk(about: &Metadata) -> u64 {
     about.len()
 }
 
-/// No file has a mode.
+/// Files have no mode.
 pub fn mode_for_others(_: &Metadata) -> Option<u32> {
     None
 }
 
-/// A file that is created with these options is for the user alone.
+/// Files that are created with these options need no further restriction.
 pub fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }
 
-/// Whether a terminal's answers to questions arrive as bytes among the keys.
+/// Whether a terminal's replies to queries arrive as bytes among the keys.
 pub const ANSWERS_AMONG_KEYS: bool = false;
 
-/// The command that opens the link which is its last argument.
+/// The command that opens a link, its last argument.
 pub fn link_opener() -> Command {
     let mut command = Command::new("rundll32");
     command.arg("url.dll,FileProtocolHandler");
     command
 }
 
-/// A command line of the user's, as it stands: `cmd` reads quotes in a way of its own.
+/// Runs a user's command line unchanged: `cmd` has its own quoting rules.
 pub fn shell(line: &str) -> Command {
     let mut command = Command::new("cmd");
     command.arg("/C").raw_arg(line);

@@ -1,8 +1,11 @@
-//! What the facts of a machine mean: a line each, and what mends it. Nothing is looked at here.
+//! Evaluates the facts about a machine: one line and remedy per fact. Nothing is measured here.
 
 use std::{net::SocketAddr, time::Duration};
 
-use model::time::{DAY_MS, Time};
+use model::{
+    format::many,
+    time::{DAY_MS, Time},
+};
 use tui::{
     chrome::{HEIGHT_MIN, WIDTH_MIN},
     graphics::{Graphics, PictureProtocol},
@@ -12,17 +15,18 @@ use widgets::theme::Depth;
 /// One of each kind of glyph that the dashboard draws with.
 const GLYPHS: &str = "▁▂▃▄▅▆▇█ ▌▖▝▗ ⡇⠤⠒⠉ ▲▼ ◆●◦• ─│┌┘├ ⏎ ★ ✓ × …";
 
-/// How good what was found is.
+/// Verdict on one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum LineVerdict {
     Good,
-    /// It works, and could be better.
+    /// It works, but could be better.
     Note,
-    /// Something does not work, or is not safe, until it is mended.
+    /// Something does not work, or is not safe, until it is fixed.
     Mend,
 }
 
 impl LineVerdict {
+    /// The word in JSON.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Good => "good",
@@ -30,15 +34,20 @@ impl LineVerdict {
             Self::Mend => "mend",
         }
     }
+
+    /// The word on screen.
+    pub(super) fn label(self) -> &'static str {
+        if self == Self::Mend { "fix" } else { self.word() }
+    }
 }
 
-/// What was found of one thing.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DoctorLine {
     pub(super) what: String,
     pub(super) verdict: LineVerdict,
     pub(super) found: String,
-    /// Empty where nothing is to be done.
+    /// The remedy; empty if there is nothing to do.
     pub(super) mend: String,
 }
 
@@ -50,38 +59,38 @@ fn good(what: &str, found: impl Into<String>) -> DoctorLine {
     check(what, LineVerdict::Good, found, "")
 }
 
-/// What was looked at.
+/// The facts that the checks evaluate.
 #[derive(Debug, Clone)]
 pub(super) struct MachineFacts {
-    /// Columns and rows; none where the output is no terminal.
+    /// Columns and rows; none if stdin or stdout is not a terminal.
     pub(super) size: Option<(u16, u16)>,
     pub(super) term: String,
     pub(super) depth: Depth,
     pub(super) graphics: Graphics,
-    /// By which protocol the terminal shows pictures.
+    /// The protocol with which the terminal draws pixels.
     pub(super) protocol: Result<Option<PictureProtocol>, String>,
-    /// `LC_ALL`, `LC_CTYPE` or `LANG`, the first that says something.
+    /// The first of `LC_ALL`, `LC_CTYPE` and `LANG` that is set.
     pub(super) locale: String,
     pub(super) ascii: bool,
     pub(super) now: Time,
     /// The newest time of a file of this program, and which: the clock cannot be before it.
     pub(super) newest: Option<(Time, String)>,
     pub(super) config: Result<Option<String>, String>,
-    /// What is wrong with the keys of one's own.
+    /// Errors in the user's key bindings.
     pub(super) wrong_keys: Vec<String>,
     pub(super) data: DataFact,
-    /// Folder of keys, jobs and session; the error says why it cannot be written.
+    /// Folder of keys, jobs and session; the error says why it is not writable.
     pub(super) state: Result<String, String>,
-    /// What is wrong with the API keys, or how many there are.
+    /// Number of API keys, or warnings about them.
     pub(super) keys: Result<usize, Vec<String>>,
     pub(super) cache: Result<CacheFact, String>,
     pub(super) listen: String,
-    /// Whether the port can be had; none where the API is off.
+    /// Whether the port is free; none if the API is off.
     pub(super) port: Option<Result<(), String>>,
     pub(super) sources: Vec<SourceFact>,
-    /// Places that the dataset asks and the user has not agreed to.
+    /// Origins that the dataset needs and the user has not allowed yet.
     pub(super) open_origins: Vec<String>,
-    /// What was asked and how long it took; none without `--online`.
+    /// The contacted origins with their response times; none without `--online`.
     pub(super) reached: Option<Vec<(String, Result<Duration, String>)>>,
 }
 
@@ -105,15 +114,15 @@ pub(super) struct SourceFact {
     pub(super) kind: &'static str,
     /// Where its keys come from.
     pub(super) keys: String,
-    /// The environment variable with its key, where that is not set.
+    /// The environment variable with its key, if it is not set.
     pub(super) unset: Option<String>,
 }
 
-/// Everything that is known of the machine, in the order in which a person meets it.
+/// All checks, in the order in which a user meets them.
 pub(super) fn checks(facts: &MachineFacts) -> Vec<DoctorLine> {
     let mut all = vec![
         terminal(facts),
-        colours(facts),
+        colors(facts),
         graphics(facts),
         fonts(facts),
         clock(facts),
@@ -129,12 +138,17 @@ pub(super) fn checks(facts: &MachineFacts) -> Vec<DoctorLine> {
 }
 
 fn terminal(facts: &MachineFacts) -> DoctorLine {
-    let make = format!("make it {WIDTH_MIN}×{HEIGHT_MIN} or larger; 80×24 shows most, 140×42 all");
+    let make = format!("enlarge it to at least {WIDTH_MIN}×{HEIGHT_MIN}; 80×24 shows most of a view, 140×42 all of it");
     match facts.size {
-        None => check("terminal", LineVerdict::Note, "the output is none", "the dashboard needs one; `serve`, `get` and `shot` do not"),
+        None => check(
+            "terminal",
+            LineVerdict::Note,
+            "stdin or stdout is not a terminal",
+            "the dashboard needs one; `serve`, `get` and `shot` don't",
+        ),
         Some(_) if facts.term.is_empty() || facts.term == "dumb" => {
             let found = if facts.term.is_empty() { "TERM is not set".to_owned() } else { format!("TERM is `{}`", facts.term) };
-            check("terminal", LineVerdict::Mend, found, "export TERM=xterm-256color, or what your terminal calls itself")
+            check("terminal", LineVerdict::Mend, found, "export TERM=xterm-256color, or your terminal's own name")
         }
         Some((width, height)) if width < WIDTH_MIN || height < HEIGHT_MIN => {
             check("terminal", LineVerdict::Mend, format!("{width}×{height} is too small"), make)
@@ -146,43 +160,48 @@ fn terminal(facts: &MachineFacts) -> DoctorLine {
     }
 }
 
-fn colours(facts: &MachineFacts) -> DoctorLine {
-    let more = "export COLORTERM=truecolor, if the terminal can show them";
+fn colors(facts: &MachineFacts) -> DoctorLine {
+    let more = "export COLORTERM=truecolor, if the terminal supports it";
     match facts.depth {
-        Depth::True => good("colours", "16 million"),
-        Depth::Indexed => check("colours", LineVerdict::Note, "256: those of the theme are approximated", more),
-        Depth::Sixteen => check("colours", LineVerdict::Note, "16: those of the terminal are used, and charts have no pictures", more),
-        Depth::None => {
-            check("colours", LineVerdict::Note, "none, as NO_COLOR or TERM says", "unset NO_COLOR; words and signs say the same")
+        Depth::True => good("colors", "16 million"),
+        Depth::Indexed => check("colors", LineVerdict::Note, "256: theme colors are approximated", more),
+        Depth::Sixteen => {
+            check("colors", LineVerdict::Note, "16: the terminal's own colors are used, and charts are drawn in characters", more)
         }
+        Depth::None => check(
+            "colors",
+            LineVerdict::Note,
+            "none, because of NO_COLOR or TERM",
+            "unset NO_COLOR if you want colors; words and symbols show the same",
+        ),
     }
 }
 
 fn graphics(facts: &MachineFacts) -> DoctorLine {
-    let listed = "docs/dashboard.md lists terminals with pictures; characters show the same chart";
+    let listed = "docs/dashboard.md lists terminals that draw pixels; characters show the same chart";
     match &facts.protocol {
-        _ if facts.size.is_none() => good("graphics", "not asked: the output is no terminal"),
-        _ if facts.graphics == Graphics::Off => good("graphics", "off, as `terminal.graphics` says: charts are drawn in characters"),
+        _ if facts.size.is_none() => good("graphics", "not checked: stdin or stdout is not a terminal"),
+        _ if facts.graphics == Graphics::Off => good("graphics", "off (`terminal.graphics`): charts are drawn in characters"),
         Ok(Some(protocol)) => good("graphics", format!("{}: charts are drawn in pixels", protocol_word(*protocol))),
-        Ok(None) => check("graphics", LineVerdict::Note, "the terminal shows no pictures: charts are drawn in characters", listed),
-        Err(reason) => check("graphics", LineVerdict::Mend, reason, "write terminal.graphics = \"auto\" into config.toml"),
+        Ok(None) => check("graphics", LineVerdict::Note, "the terminal draws no pixels; charts are drawn in characters", listed),
+        Err(reason) => check("graphics", LineVerdict::Mend, reason, "set terminal.graphics = \"auto\" in config.toml"),
     }
 }
 
 fn protocol_word(protocol: PictureProtocol) -> &'static str {
     match protocol {
-        PictureProtocol::Kitty => "kitty's protocol",
-        PictureProtocol::Iterm => "iTerm2's inline images",
+        PictureProtocol::Kitty => "kitty graphics protocol",
+        PictureProtocol::Iterm => "iTerm2 inline images",
         PictureProtocol::Sixel => "sixels",
     }
 }
 
 fn fonts(facts: &MachineFacts) -> DoctorLine {
-    let judge = format!("look: {GLYPHS}");
-    let plain = "where a box or a question mark stands: another font, or terminal.ascii = true in config.toml";
+    let judge = format!("symbols: {GLYPHS}");
+    let plain = "if you see a box or a question mark, use another font, or set terminal.ascii = true in config.toml";
     let is_utf8 = ["utf-8", "utf8"].iter().any(|name| facts.locale.to_ascii_lowercase().contains(name));
     match (facts.ascii, is_utf8) {
-        (true, _) => good("fonts", "ASCII alone, as `terminal.ascii` says"),
+        (true, _) => good("fonts", "ASCII only (`terminal.ascii`)"),
         (false, true) => check("fonts", LineVerdict::Good, judge, plain),
         (false, false) => {
             let locale = if facts.locale.is_empty() { "no locale is set".to_owned() } else { format!("the locale is `{}`", facts.locale) };
@@ -197,8 +216,8 @@ fn clock(facts: &MachineFacts) -> DoctorLine {
         Some((newest, file)) if newest.0 > facts.now.0 + DAY_MS => check(
             "clock",
             LineVerdict::Mend,
-            format!("{now} UTC, before `{file}` of {}", newest.minute_text()),
-            "set the clock, as by `timedatectl set-ntp true`: ages, limits of providers and alerts count from it",
+            format!("{now} UTC, earlier than the time of `{file}`, {}", newest.minute_text()),
+            "set the clock (for example `timedatectl set-ntp true`): ages, rate limits and alerts depend on it",
         ),
         _ => good("clock", format!("{now} UTC")),
     }
@@ -206,13 +225,13 @@ fn clock(facts: &MachineFacts) -> DoctorLine {
 
 fn config(facts: &MachineFacts) -> DoctorLine {
     if facts.config.is_ok() && !facts.wrong_keys.is_empty() {
-        let mends = "`?` in the dashboard lists actions and keys; config.toml says its own under [terminal.keys]";
+        let mends = "fix [terminal.keys] in config.toml; `?` in the dashboard lists actions and keys";
         return check("configuration", LineVerdict::Mend, facts.wrong_keys.join("; "), mends);
     }
     match &facts.config {
         Ok(Some(file)) => good("configuration", format!("`{file}`")),
-        Ok(None) => good("configuration", "no file: every setting has its default"),
-        Err(reason) => check("configuration", LineVerdict::Mend, reason, "correct the line; what follows is of the defaults"),
+        Ok(None) => good("configuration", "no file; all settings have their defaults"),
+        Err(reason) => check("configuration", LineVerdict::Mend, reason, "correct this line; the checks below use the defaults"),
     }
 }
 
@@ -222,35 +241,37 @@ fn data(data: &DataFact) -> DoctorLine {
             "dataset",
             LineVerdict::Note,
             format!("none in `{folder}`"),
-            "`tokendeck` offers three ways; `tokendeck demo --tour` shows an invented market",
+            "run `tokendeck` for three ways to start, or `tokendeck demo --tour` for a synthetic market",
         ),
-        DataFact::Bad(reason) => check("dataset", LineVerdict::Mend, reason, "`tokendeck check` says what is wrong, and where"),
-        DataFact::There { folder, files } => good("dataset", format!("`{folder}`, {files} files; `tokendeck check` looks into them")),
+        DataFact::Bad(reason) => check("dataset", LineVerdict::Mend, reason, "run `tokendeck check` for details"),
+        DataFact::There { folder, files } => {
+            good("dataset", format!("`{folder}`, {}; `tokendeck check` checks them", many(*files as u64, "file", "files")))
+        }
     }
 }
 
 fn state(facts: &MachineFacts) -> DoctorLine {
     match &facts.state {
-        Ok(folder) => good("state", format!("`{folder}` can be written")),
+        Ok(folder) => good("state", format!("`{folder}` is writable")),
         Err(reason) => check(
             "state",
             LineVerdict::Mend,
             reason,
-            "make it writable, or name another by XDG_STATE_HOME: keys, jobs and watchlist are kept there",
+            "make it writable or set XDG_STATE_HOME: keys, jobs and the watchlist are stored there",
         ),
     }
 }
 
 fn keys(facts: &MachineFacts) -> DoctorLine {
     match &facts.keys {
-        Ok(0) => good("keys", "none yet: one is made at the first start"),
-        Ok(1) => good("keys", "1 key of the API"),
-        Ok(count) => good("keys", format!("{count} keys of the API")),
+        Ok(0) => good("keys", "none yet; one is created at the first start"),
+        Ok(1) => good("keys", "1 API key"),
+        Ok(count) => good("keys", format!("{count} API keys")),
         Err(warnings) => check(
             "keys",
             LineVerdict::Mend,
             warnings.join("; "),
-            "`tokendeck key new` makes one that cannot be guessed; chmod 600 its file",
+            "make the key file private with chmod 600, and replace a weak key with `tokendeck key new`",
         ),
     }
 }
@@ -264,36 +285,33 @@ fn cache(facts: &MachineFacts) -> DoctorLine {
                     "cache",
                     LineVerdict::Note,
                     found,
-                    "raise cache.size_mb, or `tokendeck cache clear`: tables are made again at each start",
+                    "raise cache.size_mb or run `tokendeck cache clear`: tables are rebuilt at every start",
                 );
             }
             good("cache", found)
         }
-        Err(reason) => check(
-            "cache",
-            LineVerdict::Mend,
-            reason,
-            "make it writable, or name another by cache.dir: large tables are read anew at each start",
-        ),
+        Err(reason) => {
+            check("cache", LineVerdict::Mend, reason, "make it writable or set cache.dir: large tables are rebuilt at every start")
+        }
     }
 }
 
 fn port(facts: &MachineFacts) -> DoctorLine {
     match &facts.port {
-        None => good("port", "not used, as `api.enabled` says"),
+        None => good("port", "not used (`api.enabled` is false)"),
         Some(Err(reason)) => check(
             "port",
             LineVerdict::Mend,
             format!("`{}`: {reason}", facts.listen),
-            "end what listens there, perhaps another tokendeck; or api.listen = \"127.0.0.1:0\" in config.toml, or --no-api",
+            "stop the program on this port (another tokendeck?), set api.listen = \"127.0.0.1:0\", or pass --no-api",
         ),
         Some(Ok(())) if facts.listen.parse::<SocketAddr>().is_ok_and(|address| !address.ip().is_loopback()) => check(
             "port",
             LineVerdict::Note,
-            format!("`{}` can be had, and other machines reach it", facts.listen),
-            "listen on 127.0.0.1 unless they should: every request needs a key, and is sent unencrypted",
+            format!("`{}` is free and reachable from other machines", facts.listen),
+            "unless intended, listen on 127.0.0.1: requests need a key but are not encrypted",
         ),
-        Some(Ok(())) => good("port", format!("`{}` can be had", facts.listen)),
+        Some(Ok(())) => good("port", format!("`{}` is free", facts.listen)),
     }
 }
 
@@ -313,23 +331,23 @@ fn sources(facts: &MachineFacts) -> Vec<DoctorLine> {
         all.push(check(
             "sources",
             LineVerdict::Note,
-            format!("not agreed to yet: {named}"),
-            "the dashboard asks you; --remote agrees for one run",
+            format!("not allowed yet: {named}"),
+            "the dashboard asks you; --remote allows them for one run",
         ));
     }
     match &facts.reached {
         Some(reached) if !reached.is_empty() => all.extend(reached.iter().map(|(origin, outcome)| match outcome {
-            Ok(time) => good("reached", format!("{origin} in {} ms", time.as_millis())),
+            Ok(time) => good("reached", format!("{origin} responded in {} ms", time.as_millis())),
             Err(reason) => check(
                 "reached",
                 LineVerdict::Mend,
                 format!("{origin} {reason}"),
-                "look at the network, a proxy, or the URL in config.toml and dataset.toml",
+                "check the network, the proxy, and the URL in config.toml and dataset.toml",
             ),
         })),
-        _ if all.is_empty() => all.push(good("sources", "none: nothing is asked anywhere")),
+        _ if all.is_empty() => all.push(good("sources", "none; nothing is contacted")),
         Some(_) => {}
-        None => all.push(good("reached", "nobody was asked; --online asks each place once")),
+        None => all.push(good("reached", "not contacted; --online contacts each host once")),
     }
     all
 }

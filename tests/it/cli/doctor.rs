@@ -28,7 +28,7 @@ fn a_sound_machine_is_exit_code_0_and_nothing_is_written() {
     desk.write("config.toml", "[api]\nlisten = '127.0.0.1:0'\n");
     let (code, out, err) = desk.run(&["doctor", "--data", DEMO]);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
-    assert!(out.contains("\n0 things to mend, "), "{out}");
+    assert!(out.contains("\n0 things to fix, "), "{out}");
     let left: Vec<_> = std::fs::read_dir(desk.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["config.toml"]);
 }
@@ -40,7 +40,7 @@ fn what_must_be_mended_is_exit_code_1() {
     for (config, what, found) in [
         (listen.as_str(), "port", "address already in use"),
         ("[api]\nlistn = 'x'\n", "configuration", "listn"),
-        ("[cache]\ndir = '/dev/null/cache'\n[api]\nenabled = false\n", "cache", "`/dev/null/cache` cannot be written: not a directory"),
+        ("[cache]\ndir = '/dev/null/cache'\n[api]\nenabled = false\n", "cache", "cannot write to `/dev/null/cache`: not a directory"),
         (
             "api.enabled = false\n[sources.posts]\nkind = 'https'\nurl = 'https://posts.invalid'\ntoken_env = 'NO_SUCH_TOKEN'\n",
             "source posts",

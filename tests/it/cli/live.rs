@@ -85,7 +85,7 @@ fn from_nothing_to_answers_and_the_same_without_the_network() {
     let made = run(&["new", "deck", "--providers", "dexscreener,geckoterminal"]);
     assert!(made.status.success(), "{}", said(&made));
     let refused = run(&["add", &address(1), "--data", "deck"]);
-    assert!(!refused.status.success() && said(&refused).contains("nothing was asked at 127.0.0.1"), "{}", said(&refused));
+    assert!(!refused.status.success() && said(&refused).contains("did not contact 127.0.0.1"), "{}", said(&refused));
     assert_eq!(service.asked(), Vec::<String>::new());
     let tokens: Vec<String> = (1..=50).map(address).collect();
     let mut arguments = vec!["add", "--data", "deck", "--remote"];
@@ -144,5 +144,5 @@ fn a_symbol_of_several_tokens_is_asked_back_and_a_mistake_is_named() {
     let misspelt = said(&run(&desk, &["new", "other", "--providers", "dexscrener"]));
     assert!(misspelt.contains("`dexscrener` is no provider, did you mean `dexscreener`?"), "{misspelt}");
     let providers = said(&run(&desk, &["providers"]));
-    assert!(["geckoterminal", "defillama", "etherscan", "needed"].iter().all(|word| providers.contains(word)), "{providers}");
+    assert!(["geckoterminal", "defillama", "etherscan", "required"].iter().all(|word| providers.contains(word)), "{providers}");
 }

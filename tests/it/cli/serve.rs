@@ -92,7 +92,7 @@ fn a_port_in_use_is_exit_code_1_and_names_the_way_out() {
     let address = taken.local_addr().unwrap().to_string();
     let (code, out, err) = desk.run(&["serve", "--listen", &address, "--data", DEMO]);
     let expected = format!(
-        "tokendeck: cannot listen on `{address}`: address already in use; choose another with --listen ADDR, port 0 takes a free one"
+        "tokendeck: cannot listen on `{address}`: address already in use; pass another address with --listen (port 0 picks a free port)"
     );
     assert_eq!((code, out.as_str(), err.lines().last()), (1, "", Some(expected.as_str())));
 }
@@ -154,7 +154,7 @@ fn health_asks_a_running_server_and_fails_without_one() {
     drop(server);
     let (code, out, err) = health(&format!("127.0.0.1:{port}"));
     assert_eq!((code, out.as_str()), (1, ""));
-    assert!(err.contains("does not answer: "), "{err}");
+    assert!(err.contains("no healthy response from "), "{err}");
     // Another program's answer is none.
     let other = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = other.local_addr().unwrap().to_string();

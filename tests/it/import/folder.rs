@@ -80,7 +80,7 @@ fn a_dry_run_writes_nothing() {
     assert_eq!((taken(&report, 0, "tokens"), report["tables"][0]["written"].as_bool()), ([2, 0, 0, 0, 0, 0], Some(false)));
     assert!(!desk.data().exists());
     let output = desk.command(&["list.csv", "--dry-run"]).output().unwrap();
-    assert!(String::from_utf8(output.stdout).unwrap().contains("not written: a dry run"));
+    assert!(String::from_utf8(output.stdout).unwrap().contains("dry run; nothing was written"));
 }
 
 #[test]
@@ -168,6 +168,6 @@ fn ctrl_c_leaves_everything_as_it_was() {
     assert!(std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     let output = child.wait_with_output().unwrap();
     let err = String::from_utf8(output.stderr).unwrap();
-    assert_eq!((output.status.code(), err.as_str()), (Some(130), "tokendeck: the import was cancelled: nothing was changed\n"));
+    assert_eq!((output.status.code(), err.as_str()), (Some(130), "tokendeck: import canceled; nothing was changed\n"));
     assert_eq!(files(&desk.data()), before);
 }

@@ -221,7 +221,7 @@ fn a_format_of_a_persons_own_is_read_wherever_it_is_described() {
         assert_eq!((candles.timestamp[0], candles.open[0], candles.high[1], candles.volume[0]), (1_706_745_600_000, 5.5, 6.5, 200.1));
         let listed = String::from_utf8(desk.command(&["--formats"]).output().unwrap().stdout).unwrap();
         let first = listed.lines().nth(1).unwrap();
-        assert!(first.contains("my-broker") && first.contains("(your own, ") && first.contains("formats.toml)"), "{listed}");
+        assert!(first.contains("my-broker") && first.contains("(user-defined, ") && first.contains("formats.toml)"), "{listed}");
     }
 }
 
@@ -263,7 +263,7 @@ fn a_saved_answer_is_known_by_the_description_of_its_service() {
     let file = &report["files"][0];
     assert_eq!((file["format"].as_str(), file["title"].as_str()), (Some("my-api-holders"), Some("My API holders")), "{report:#}");
     let listed = String::from_utf8(desk.command(&["--formats"]).output().unwrap().stdout).unwrap();
-    assert!(listed.lines().nth(1).unwrap().contains("JSON: data, v (your own, providers/my-api.toml)"), "{listed}");
+    assert!(listed.lines().nth(1).unwrap().contains("JSON: data, v (user-defined, providers/my-api.toml)"), "{listed}");
     assert_eq!(
         (taken(&report, 0, "holders"), desk.clean().holders_of(&address(UNI)).get(0).and_then(|row| row.balance)),
         ([1, 0, 0, 0, 0, 0], Some(1.5))

@@ -54,7 +54,7 @@ fn a_defect_gives_the_terminal_back_and_names_its_report() {
     terminal.keys("w");
     assert_eq!(terminal.exit(), 101);
     terminal.restored();
-    terminal.see("tokendeck: this is a defect of the program");
+    terminal.see("tokendeck: internal error");
     let said = terminal.text().lines().filter(|line| !line.trim().is_empty()).collect::<String>();
     let reports: Vec<_> = home.files("state/tokendeck").into_iter().filter(|file| file.to_string_lossy().contains("defect-")).collect();
     // Of the thread that broke, and of the program that ended for it.

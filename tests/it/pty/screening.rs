@@ -171,13 +171,13 @@ fn settings_that_change_while_it_runs_hold_at_once_and_a_broken_file_changes_not
     terminal.see("▲");
     let file = "config/tokendeck/config.toml";
     home.write(file, "[api]\nlisten = '127.0.0.1:0'\n[terminal]\nascii = true\nkeys.quit = 'Q'\n");
-    terminal.see("in force now: terminal.ascii, terminal.keys");
+    terminal.see("applied: terminal.ascii, terminal.keys");
     terminal.see_no("▲");
     home.write(file, "[terminal]\nasci = true\n");
     terminal.see("did you mean `terminal.ascii`?");
     terminal.see_no("▲");
     home.write(file, "[api]\nlisten = '127.0.0.1:0'\nrate_per_second = 5\n");
-    terminal.see("from the next start: api.rate_per_second");
+    terminal.see("applied at the next start: api.rate_per_second");
     terminal.see("▲");
 }
 
@@ -195,7 +195,7 @@ fn a_theme_of_the_command_line_outlives_changed_settings() {
     home.write(file, "[terminal]\ntheme = 'high-contrast'\nascii = true\n");
     terminal.until("what was taken in and what was not", |screen| {
         let says = screen.contents();
-        says.contains("in force now: terminal.ascii") && says.contains("overruled by the command line: terminal.theme")
+        says.contains("applied: terminal.ascii") && says.contains("overridden by the command line: terminal.theme")
     });
     terminal.see_no("▲");
     terminal.until("a light screen still", light);

@@ -92,7 +92,7 @@ impl World {
         self.pay(caller, function, words, 0)
     }
 
-    /// Gives so many tokens of the owner's.
+    /// Transfers an amount of the owner's tokens.
     fn gives(&mut self, to: Address, amount: U256) {
         assert!(self.works(OWNER, "transfer(address,uint256)", &[word(to), amount]));
     }
@@ -222,7 +222,7 @@ fn an_honest_contract_moves_what_it_logs_and_needs_the_holders_leave() {
         assert_eq!((logged_gain(&world.logs, BOB), logged_gain(&world.logs, ANN)), (10, -10), "{name}");
         let all = U256::from(world.balance(ANN) + 1);
         assert!(!world.works(ANN, "transfer(address,uint256)", &[word(BOB), all]), "{name}: more than there is");
-        assert!(!world.works(ANN, "transfer(address,uint256)", &[U256::ZERO, U256::from(1)]), "{name}: to nobody");
+        assert!(!world.works(ANN, "transfer(address,uint256)", &[U256::ZERO, U256::from(1)]), "{name}: to the zero address");
         assert!(!world.works(ANN, "transferFrom(address,address,uint256)", &[word(BOB), word(ANN), U256::from(1)]), "{name}: not allowed");
         assert!(world.pay(ANN, "transfer(address,uint256)", &[word(BOB), U256::from(1)], 1).is_none(), "{name}: with coins");
         assert!(world.transact(ANN, TxKind::Call(world.token), vec![1, 2, 3, 4], 0).is_none(), "{name}: no such function");
