@@ -1,7 +1,10 @@
 //! SQLite databases: a table is read directly, and nothing is written. Where there are several, the one that is meant must be named behind the
 //! file, as in `wallet.db/transfers`.
 
-use std::{fmt::Write as _, path::Path};
+use std::{
+    fmt::Write as _,
+    path::{Path, PathBuf},
+};
 
 use rusqlite::{Connection, OpenFlags, types::ValueRef};
 
@@ -20,8 +23,8 @@ type Columns = Vec<String>;
 /// The rows of the table that is `wanted`, or of the only one, below a row with the names of its columns. `file` is its name for the user.
 pub(super) fn table(path: &Path, file: &str, wanted: Option<&str>) -> Result<NamedSheet, String> {
     let unreadable = |error: rusqlite::Error| format!("is an SQLite database that cannot be read: {error}");
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let database = Connection::open_with_flags(path, flags).map_err(unreadable)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let database = Connection::open_with_flags(address(path), flags).map_err(unreadable)?;
     let mut tables = tables(&database).map_err(unreadable)?;
     let chosen = match wanted {
         Some(wanted) => tables.iter().position(|(name, _)| name.eq_ignore_ascii_case(wanted)),
@@ -31,6 +34,16 @@ pub(super) fn table(path: &Path, file: &str, wanted: Option<&str>) -> Result<Nam
     let (name, columns) = tables.swap_remove(chosen);
     let rows = rows(&database, &name, &columns).map_err(|reason| format!("has a table `{name}` that {reason}"))?;
     Ok((name, rows))
+}
+
+/// The file as SQLite opens it without writing anything next to it: a database in WAL mode is read as unchangeable, unless rows wait in its log.
+fn address(path: &Path) -> PathBuf {
+    let log = path.with_file_name(format!("{}-wal", path.file_name().unwrap_or_default().to_string_lossy()));
+    let waits = std::fs::metadata(log).is_ok_and(|log| log.len() > 0);
+    match path.to_str().filter(|_| cfg!(unix) && !waits) {
+        Some(text) => PathBuf::from(format!("file:{}?immutable=1", text.replace('%', "%25").replace('?', "%3f").replace('#', "%23"))),
+        None => path.to_owned(),
+    }
 }
 
 /// The refusal that lists the tables, if none or an unknown one was named.
@@ -125,5 +138,17 @@ mod tests {
         assert!(read(Some("none")).unwrap_err().contains("without a table `none`"));
         assert_eq!(read(Some(odd)), Ok((odd.to_owned(), rows)));
         assert_eq!(read(Some("OTHER")), Ok(("other".to_owned(), vec![vec!["x".to_owned()]])));
+    }
+    #[test]
+    fn nothing_is_written_beside_a_database_and_rows_in_its_log_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a?b#c%.db");
+        let database = Connection::open(&path).unwrap();
+        database.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (x); INSERT INTO t VALUES (1)").unwrap();
+        let read = || table(&path, "a.db", None).map(|(_, rows)| rows.len());
+        assert_eq!(read(), Ok(2), "the row is in the log");
+        database.close().unwrap();
+        assert_eq!(read(), Ok(2));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "only the database");
     }
 }
