@@ -234,7 +234,7 @@ impl App {
         if self.setup.start_api
             && let Err(reason) = self.setup.api.start()
         {
-            self.say(format!("{reason}; the dashboard goes on without it"), true);
+            self.say(format!("{reason}; the dashboard runs without the API"), true);
         }
         self.dirty = true;
     }
@@ -390,7 +390,7 @@ impl App {
         } else if self.load.running && self.snapshot.is_some() {
             self.setup.deck.cancel_load();
         } else if self.setup.deck.stop_feed() {
-            self.say("the fetch is stopped; what had come is kept", false);
+            self.say("the fetch was stopped; rows already fetched are kept", false);
         } else if let Some(view) = self.opened_from.take() {
             self.go(view);
         }

@@ -233,6 +233,6 @@ mod tests {
             assert!([begin, plain('G'), plain('O'), plain('K'), alt('\\')].iter().all(|key| answer.holds(key, start)));
         }
         assert!(answer.holds(&alt(']'), start));
-        assert!(!answer.holds(&plain('q'), start + LateAnswer::TIME * 2), "nobody answers so slowly");
+        assert!(!answer.holds(&plain('q'), start + LateAnswer::TIME * 2), "no terminal replies so slowly");
     }
 }

@@ -73,7 +73,7 @@ impl Graphics {
         Ok(match self {
             Self::Off => None,
             Self::By(PictureProtocol::Kitty | PictureProtocol::Iterm) if inside => {
-                return Err("inside tmux or screen only sixel can be shown");
+                return Err("tmux and screen can show only sixel");
             }
             Self::By(protocol) => Some(protocol),
             Self::Auto if answers.kitty => Some(PictureProtocol::Kitty),

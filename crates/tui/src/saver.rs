@@ -75,7 +75,7 @@ impl<'scope> Saver<'scope> {
     /// # Panics
     /// If the thread that saves has met a defect: going on would lose what the user types.
     pub(super) fn run(&mut self, app: &mut App) {
-        assert!(!self.thread.is_finished(), "nothing can be saved any more");
+        assert!(!self.thread.is_finished(), "the session can no longer be saved");
         if self.due.is_some_and(|due| due <= Instant::now()) {
             self.due = None;
             if let Some(session) = app.session_now() {

@@ -71,7 +71,7 @@ pub(super) fn draw_list_line<L: Fields>(
 /// A panel's note with the word that its tables are of today while the data are as of a day, and whether it has it.
 pub(super) fn with_today(note: impl Into<String>, tables: &[&'static str], context: &Context<'_>) -> (String, bool) {
     let (note, is_today) = (note.into(), context.of_today(tables).is_some());
-    let said = if note.is_empty() { "of today".to_owned() } else { format!("{note} · of today") };
+    let said = if note.is_empty() { "current values".to_owned() } else { format!("{note} · current values") };
     if is_today { (said, true) } else { (note, false) }
 }
 
@@ -127,19 +127,15 @@ impl Timeframe {
 pub(super) fn missing_table(context: &Context<'_>, table: &str, for_what: &str) -> Option<String> {
     let snapshot = context.snapshot?;
     if let Some(TableState::Unusable(reason)) = snapshot.dataset.table(table).map(|table| &table.state) {
-        return Some(format!(
-            "the `{table}` table is there and could not be used: {reason}; put it right for {for_what}, then press r; see Data (9)"
-        ));
+        return Some(format!("the `{table}` table is unusable: {reason}; fix it for {for_what}, then press r (see Data, 9)"));
     }
     if snapshot.dataset.importing.contains(&table) {
-        return Some(format!("the `{table}` table is still being read: {}", how_far(context, table)));
+        return Some(format!("the `{table}` table is still loading: {}", how_far(context, table)));
     }
     (!snapshot.dataset.has(table)).then(|| {
         let folder = snapshot.dataset.folder.display().to_string();
         let place = if folder.is_empty() { String::new() } else { format!(" to {folder}") };
-        format!(
-            "no `{table}` table in this dataset: add {table}.csv, .parquet or .ndjson{place} for {for_what}, then press r; see Data (9)"
-        )
+        format!("no `{table}` table: add {table}.csv, .parquet or .ndjson{place} for {for_what}, then press r (see Data, 9)")
     })
 }
 

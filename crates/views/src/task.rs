@@ -52,7 +52,7 @@ impl<T: Send + 'static> BackgroundTask<T> {
         match self.receiver.try_recv() {
             Ok(outcome) => Some(outcome),
             Err(TryRecvError::Empty) => None,
-            Err(TryRecvError::Disconnected) => Some(Err(Problem::new(Code::Defect, "The work ended without an answer: try it again."))),
+            Err(TryRecvError::Disconnected) => Some(Err(Problem::new(Code::Defect, "The task ended without a result; try again."))),
         }
     }
 

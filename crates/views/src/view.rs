@@ -75,12 +75,12 @@ impl Context<'_> {
     pub fn of_today(&self, tables: &[&'static str]) -> Option<String> {
         let (dataset, day) = (&self.snapshot?.dataset, self.as_of()?.day());
         let word = |table: &&'static str| match *table {
-            "tokens" => (!dataset.own_columns().is_empty()).then_some("columns of your own"),
+            "tokens" => (!dataset.own_columns().is_empty()).then_some("extra columns"),
             "posts" => Some("impressions, engagement"),
             table => Some(table),
         };
         let words: Vec<&str> = tables.iter().filter(|table| dataset.is_of_today(table)).filter_map(word).collect();
-        (!words.is_empty()).then(|| format!("of today, not of {day}: {}", words.join(", ")))
+        (!words.is_empty()).then(|| format!("current, not as of {day}: {}", words.join(", ")))
     }
 
     /// The names of the tokens in the data.
@@ -378,7 +378,7 @@ impl Export {
     /// All rows to be written.
     #[cfg(test)]
     pub(crate) fn values(self) -> Vec<Vec<serde_json::Value>> {
-        let rows = (self.rows)(&Progress::default()).expect("rows that can be had");
+        let rows = (self.rows)(&Progress::default()).expect("rows");
         rows.values(self.columns.len()).expect("cells written as JSON")
     }
 }

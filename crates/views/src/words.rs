@@ -9,5 +9,5 @@ pub const CANCEL: &str = "Esc cancel";
 
 /// `no token matches: Esc clears the filter`.
 pub fn no_match(what: &str) -> String {
-    format!("no {what} matches: Esc clears the filter")
+    format!("no {what} matches; Esc clears the filter")
 }

@@ -261,7 +261,7 @@ mod tests {
         let cases = [
             ("Gini 0.661", 8, "Gini …"),
             ("1,260,000,000,000", 9, "…"),
-            ("min APY 2.5 %", 11, "min APY …"),
+            ("min APY 2.5%", 11, "min APY …"),
             ("a 1.26T b", 5, "a …"),
             ("a\u{a0}1.26T b", 5, "a\u{a0}…"),
             ("read 2026-11-22 ok", 12, "read …"),

@@ -23,22 +23,22 @@ macro_rules! roles {
 }
 
 roles! {
-    Text "text" "What is read.";
-    Dim "dim" "Titles, units, axes' figures, missing values.";
-    Grid "grid" "Rules, axes, tracks of bars.";
+    Text "text" "Body text.";
+    Dim "dim" "Titles, units, axis labels, missing values.";
+    Grid "grid" "Rules, axes, bar tracks.";
     Accent "accent" "Focus, the active tab, matches.";
     AccentSoft "accent_soft" "The quieter accent.";
     Up "up" "Rising, good.";
     UpSoft "up_soft" "The quieter up.";
     Down "down" "Falling, bad.";
     DownSoft "down_soft" "The quieter down.";
-    Warning "warning" "Needs a look.";
+    Warning "warning" "Needs attention.";
     WarningSoft "warning_soft" "The quieter warning.";
-    Curve "curve" "The first indicator over candles, which no line of a trend or pattern has.";
-    CurveSecond "curve_second" "The second one.";
-    Background "background" "Behind everything (a background).";
+    Curve "curve" "The first indicator drawn over candles; no trendline or pattern uses it.";
+    CurveSecond "curve_second" "The second indicator.";
+    Background "background" "Background of the screen.";
     Panel "panel" "Background of overlays.";
-    Selection "selection" "Behind the selected row (a background).";
+    Selection "selection" "Background of the selected row.";
 }
 
 impl Role {

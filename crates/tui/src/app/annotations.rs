@@ -30,10 +30,10 @@ impl App {
         self.annotated.push((token, annotation.clone()));
         self.say(
             match annotation {
-                Annotation::Level(level) => format!("level `{}` is set at {}", level.name, format::price(Some(level.price))),
-                Annotation::NoLevel(name) => format!("level `{name}` is removed"),
-                Annotation::Note(note) if note.trim().is_empty() => "the note is removed".to_owned(),
-                Annotation::Note(_) => "the note is kept".to_owned(),
+                Annotation::Level(level) => format!("set level `{}` at {}", level.name, format::price(Some(level.price))),
+                Annotation::NoLevel(name) => format!("removed level `{name}`"),
+                Annotation::Note(note) if note.trim().is_empty() => "removed the note".to_owned(),
+                Annotation::Note(_) => "saved the note".to_owned(),
             },
             false,
         );
@@ -83,7 +83,7 @@ mod tests {
         bench.keys("a↓⌃");
         bench.until("tell me when ONE has  price<27");
         bench.keys("⎋Ewatch it⏎");
-        bench.until("the note is kept");
+        bench.until("saved the note");
         bench.keys("a↓⌦");
         bench.until("no level yet");
         bench.keys("⎋");

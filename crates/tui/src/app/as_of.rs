@@ -55,12 +55,12 @@ impl App {
         let last = next.or(task.as_ref().map(|(time, _)| *time)).or(shown.as_ref().map(|(time, _)| *time));
         match last {
             Some(time) => self.make_as_of(Time(time.0 + days * DAY_MS)),
-            None => self.say("the present is shown: `@` asks for a day", false),
+            None => self.say("you are viewing the present; press @ to choose a day", false),
         }
     }
 
     fn make_as_of(&mut self, time: Time) {
-        self.say(format!("reading what was known {}", time.minute_text()), false);
+        self.say(format!("loading what was known {}", time.minute_text()), false);
         if self.earlier.task.is_some() {
             self.earlier.next = Some(time);
             return;
@@ -150,7 +150,7 @@ mod tests {
         let place = |symbol: &str| screen.lines().position(|line| line.trim_start().starts_with(symbol));
         assert!(screen.contains("VOL ▾") && place("BBB") < place("CCC") && place("CCC") < place("AAA"), "{screen}");
         bench.keys("@");
-        assert!(bench.screen().contains("a day or time, as in 2026-01-31"));
+        assert!(bench.screen().contains("a day or time, such as 2026-01-31"));
     }
 
     #[test]
@@ -165,15 +165,15 @@ mod tests {
         let views = [("1", "holders"), ("3", ""), ("4", "holders, pools"), ("5", "pools"), ("6", "")];
         for (key, _) in views {
             bench.keys(key);
-            assert!(!settled(&mut bench).contains("of today"), "{key}: the present");
+            assert!(!settled(&mut bench).contains("current, not as of"), "{key}: the present");
         }
         bench.keys("1@2026-01-01⏎");
         for (key, tables) in views {
             bench.keys(key);
             let screen = settled(&mut bench);
-            let says = screen.split("of today, not of 2026-01-01: ").nth(1).and_then(|rest| rest.split(" ─").next());
+            let says = screen.split("current, not as of 2026-01-01: ").nth(1).and_then(|rest| rest.split(" ─").next());
             assert_eq!(says.unwrap_or_default(), tables, "{key}: {screen}");
-            assert_eq!(screen.contains("1 DEX · of today"), key == "5", "where they stand, {key}: {screen}");
+            assert_eq!(screen.contains("1 DEX · current values"), key == "5", "where they stand, {key}: {screen}");
         }
         bench.keys("<");
         let refused = settled(&mut bench);

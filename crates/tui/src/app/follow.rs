@@ -76,10 +76,10 @@ impl App {
                 // Back to the token that is looked at.
                 let token = self.token;
                 self.with_view(list, |view, context| token.map(|token| view.reveal(token, context)));
-                let (end, more) = (if forward { "last" } else { "first" }, if passed > 0 { " with something to show here" } else { "" });
+                let (end, more) = (if forward { "last" } else { "first" }, if passed > 0 { " that this view can show" } else { "" });
                 let says = match passed {
-                    STEPS_MAX => format!("none of the next {STEPS_MAX} tokens of {} has something to show here", list.title()),
-                    _ => format!("this is the {end} token of {}{more}", list.title()),
+                    STEPS_MAX => format!("this view can show none of the next {STEPS_MAX} tokens in {}", list.title()),
+                    _ => format!("this is the {end} token in {}{more}", list.title()),
                 };
                 return self.say(says, false);
             };
@@ -87,7 +87,7 @@ impl App {
             if self.with_view(self.current, |view, context| view.can_show(&next, context)) {
                 (self.pending_selection, self.lost_token, self.token) = (None, None, Some(next));
                 self.take_in_changes();
-                let passed = if passed > 0 { format!(" · {passed} with nothing to show here passed over") } else { String::new() };
+                let passed = if passed > 0 { format!(" · skipped {passed} with nothing to show") } else { String::new() };
                 return self.say(format!("{row} of {count} in {}{passed}", list.title()), false);
             }
         }

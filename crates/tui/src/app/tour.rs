@@ -32,36 +32,28 @@ const STOPS: [Stop; 6] = [
     Stop {
         at: ViewId::Tokens,
         action: Action::Filter,
-        says: "Every token is in this table; narrow it by words and conditions: try cap>1b and Enter.",
+        says: "This table lists every token. Filter it by words and conditions: type cap>1b, then Enter.",
     },
-    Stop {
-        at: ViewId::Tokens,
-        action: Action::ViewChart,
-        says: "The selected token has a chart with trendlines and patterns, each with target and stop.",
-    },
+    Stop { at: ViewId::Tokens, action: Action::ViewChart, says: "The chart shows trendlines and patterns, each with target and stop." },
     Stop {
         at: ViewId::Chart,
         action: Action::NextPattern,
-        says: "Its patterns are marked and listed, open ones first: go through them, Enter says why.",
+        says: "Patterns are marked and listed, open ones first. Step through them; Enter explains one.",
     },
     Stop {
         at: ViewId::Chart,
         action: Action::ViewSecurity,
-        says: "What its contract, holders and liquidity can do to you is checked, with evidence.",
+        says: "These checks show what the contract, holders and liquidity can do to you, with evidence.",
     },
     Stop {
         at: ViewId::Security,
         action: Action::ViewYield,
-        says: "Idle money gets a plan: where it earns most after gas, at the risk that you choose.",
+        says: "The yield plan allocates your wallet for the highest return after gas, at the risk you choose.",
     },
-    Stop {
-        at: ViewId::Yield,
-        action: Action::ViewApi,
-        says: "Every answer on screen is also there for scripts, over HTTP on this machine.",
-    },
+    Stop { at: ViewId::Yield, action: Action::ViewApi, says: "Everything on screen is also available to scripts over HTTP." },
 ];
 
-const GOODBYE: &str = "That was the tour: in any view c copies the curl line of what it shows, and ? lists its keys.";
+const GOODBYE: &str = "That's the tour. c copies the curl command for a view; ? lists its keys.";
 
 /// Rows of the box with its border, and its width at most.
 const HEIGHT: u16 = 5;
@@ -93,7 +85,7 @@ impl App {
             Some(stop) => {
                 // A number key works everywhere, another one in its view.
                 let is_here = stop.at == self.current || views::keymap::VIEWS.iter().any(|row| row.goto == stop.action);
-                let first = if is_here { String::new() } else { format!("{} and then ", key(stop.at.row().goto)) };
+                let first = if is_here { String::new() } else { format!("{}, then ", key(stop.at.row().goto)) };
                 (
                     format!("tour · {} of {} · {}", tour.stop + 1, STOPS.len(), stop.at.title()),
                     stop.says,
@@ -102,7 +94,7 @@ impl App {
             }
             None => ("tour · the end".to_owned(), GOODBYE, String::new()),
         };
-        let leave = format!("{} {}", key(Action::Back), if press.is_empty() { "closes this" } else { "leaves the tour" });
+        let leave = format!("{} {}", key(Action::Back), if press.is_empty() { "closes" } else { "leaves the tour" });
         draw_box(buffer, body, &self.setup.look.theme, (&title, says, &press, &leave));
     }
 }
@@ -171,7 +163,7 @@ mod tests {
             ("↓⏎", true, "› open"),
             ("3", true, "› add"),
             ("9", true, "where to begin"),
-            ("⎋", true, "reading the dataset"),
+            ("⎋", true, "loading the dataset"),
         ] {
             let mut bench = Bench::new(views::all());
             bench.app.setup.data_folder = folder(&bench).filter(|_| has_folder);

@@ -47,7 +47,7 @@ impl Fields for PatternFields {
 
     const FIELDS: &'static [F] = &[
         F::text("name", "pattern", [12, 26], 255, |pattern| words::shown(pattern.name.word()).into()).grows(),
-        F::figure("confidence", "conf", 4, 240, |pattern| pattern.confidence.into()).fixed(2, Role::Text),
+        F::figure("confidence", "fit", 4, 240, |pattern| pattern.confidence.into()).fixed(2, Role::Text),
         F::figure("completionPercent", "complete", 4, 100, |pattern| pattern.completion_percent.into()).fixed(0, Role::Text).unit("%"),
         F::figure("distanceToTarget", "target", 7, 220, |pattern| away(&pattern).into()).change(),
         F::text("status", "status", [10, 10], 200, |pattern| pattern.detail.as_ref().map(|detail| words::of(&detail.status)).into()),
@@ -315,9 +315,9 @@ impl ChartPatterns {
         let patterns = answer.map(PatternsAnswer::worth_following);
         let empty = match patterns {
             None => "",
-            Some([]) if answer.is_some_and(|answer| answer.peg.is_some()) => "it holds its peg: no pattern is worth following",
+            Some([]) if answer.is_some_and(|answer| answer.peg.is_some()) => "pegged token: patterns are not tradable signals",
             Some([]) => "no pattern in these candles",
-            Some(_) => "every pattern found is of a hidden family",
+            Some(_) => "all patterns found are of hidden kinds",
         };
         self.list.draw(buffer, ListFrame::new(list, empty), context, |place| patterns?.get(place));
         if !more {
@@ -481,11 +481,11 @@ fn says_buy(answer: &PatternsAnswer) -> bool {
     matches!(answer.recommended_action, TradeAction::Buy | TradeAction::StrongBuy)
 }
 
-/// `confirmed`, or `forming 83 %`.
+/// `confirmed`, or `forming 83%`.
 fn state(pattern: &Pattern) -> String {
     match &pattern.detail {
         Some(detail) if pattern.completion_percent >= 100.0 => words::of(&detail.status),
-        _ => format!("forming {:.0} %", pattern.completion_percent),
+        _ => format!("forming {:.0}%", pattern.completion_percent),
     }
 }
 

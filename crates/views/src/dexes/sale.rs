@@ -33,7 +33,7 @@ impl SoldAmount {
         let typed = text.trim();
         let amount = filter::number(typed).filter(|_| !typed.ends_with('%')).map(f64::round);
         let amount = amount.filter(|amount| (1.0..=AMOUNT_MAX as f64).contains(amount));
-        amount.map(|amount| Self(amount as u64)).ok_or_else(|| format!("`{typed}` is no amount: write USD, as in `sell 50k`"))
+        amount.map(|amount| Self(amount as u64)).ok_or_else(|| format!("`{typed}` is not an amount; type USD, as in `sell 50k`"))
     }
 }
 
@@ -60,22 +60,22 @@ pub(super) fn against(danger: Danger, score: i64) -> Option<String> {
     words::warning(danger, score).or_else(found)
 }
 
-/// `sell 50,000 USD: 0.42 % lost and 49,790 USD left, best in UNI/WETH on uniswap-v2`, as a cut number would read as another, and below it
+/// `sell $50,000: cost 0.42%, receive $49,790, best: UNI/WETH on uniswap-v2`, as a cut number would read as another, and below it
 /// what else stands against selling; returns the lines used.
 pub(super) fn draw(answer: &TokenPools, against: Option<&str>, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
-    let selling = format!("sell {} USD:", format::count(answer.amount));
+    let selling = format!("sell ${}:", format::count(answer.amount));
     let says = match &answer.best {
         Some(best) => {
             let about = if best.is_estimate() { "≈ " } else { "" };
             let brings = best.proceeds.map_or_else(|| format::human(None), |usd| format::count(usd.round() as u64));
-            let lost = format!("{about}{} lost", format::share(best.loss));
-            let whole = format!("{selling} {lost} and {brings} USD left, best in {} on {}", best.pair, best.dex_id);
-            let short = format!("{selling} {lost}, {brings} left in {}, {}", best.pair, best.dex_id);
+            let lost = format!("cost {about}{}", format::share(best.loss));
+            let whole = format!("{selling} {lost}, receive ${brings}, best: {} on {}", best.pair, best.dex_id);
+            let short = format!("{selling} {lost}, receive ${brings}: {}, {}", best.pair, best.dex_id);
             if area.height < LOW { text::fitting([whole, short], usize::from(area.width)) } else { whole }
         }
-        None => format!("{selling} no pool has both a fee and liquidity in the data"),
+        None => format!("{selling} the data has no pool with both a fee and liquidity"),
     };
-    let hint = "x amount  a every DEX";
+    let hint = "x amount  a all DEXes";
     // In a low pane the pools need the room.
     let lines = if area.height < LOW { 1 } else { 2 };
     let mut used = 0;
@@ -91,7 +91,7 @@ pub(super) fn draw(answer: &TokenPools, against: Option<&str>, buffer: &mut Buff
     if !estimated || lines == 1 {
         return used;
     }
-    let note = "≈ x·y = k from half of the liquidity: a concentrated pool (v3, v4) differs";
+    let note = "≈ constant product (x·y = k) with half the liquidity; concentrated pools (v3, v4) differ";
     used + put_wrapped(buffer, area, 0, used, note, lines, context.theme.dim())
 }
 

@@ -95,8 +95,8 @@ impl Figure {
     /// Dim and with its day, if it is older than the others.
     fn dated(self, outdated: Option<Day>) -> Self {
         let Some(day) = outdated else { return self };
-        let exact = self.exact.iter().map(|exact| format!("{exact} of {day}"));
-        Self { role: Role::Dim, exact: exact.chain([format!("of {day}")]).collect(), ..self }
+        let exact = self.exact.iter().map(|exact| format!("{exact} on {day}"));
+        Self { role: Role::Dim, exact: exact.chain([format!("on {day}")]).collect(), ..self }
     }
 
     fn noted(self, notes: Vec<String>, role: Role) -> Self {
@@ -172,7 +172,7 @@ fn market_figures(shown: &DetailContent<'_>, context: &Context<'_>) -> Vec<Figur
     };
     let lag = summary.last_candle.and_then(|last| Some((last.interval, last.behind?)));
     let (day, day_role) = match (summary.outdated(summary.price_as_of), summary.close_apart, lag) {
-        (Some(day), ..) => (vec![format!("of {day}")], Role::Warning),
+        (Some(day), ..) => (vec![format!("on {day}")], Role::Warning),
         (None, Some((start, close)), _) => {
             let close = format::price(Some(close));
             (
@@ -200,7 +200,7 @@ fn market_figures(shown: &DetailContent<'_>, context: &Context<'_>) -> Vec<Figur
     };
     // The count has a day of its own: the growth ends with another count, or is not of this week.
     let of_growth = summary.holders_growth.and(summary.last_count).map(|count| count.day);
-    let counted = summary.holders_as_of.map(Time::day).filter(|day| Some(*day) != of_growth).map(|day| format!("of {day}"));
+    let counted = summary.holders_as_of.map(Time::day).filter(|day| Some(*day) != of_growth).map(|day| format!("on {day}"));
     let week = match counted {
         Some(of) => week.iter().filter(|week| !week.is_empty()).map(|week| format!("{of} · {week}")).chain([of.clone()]).collect(),
         None => week,
@@ -239,7 +239,7 @@ fn whales(detail: Option<&TokenDetail>) -> Figure {
     };
     // Balances of whales are counted apart from the transfers that the flows of holders come from.
     let notes = detail.and_then(|detail| detail.whale_change).map_or_else(Vec::new, |change| {
-        let percent = change.percent.map_or_else(String::new, |percent| format!("{percent:+.1} % "));
+        let percent = change.percent.map_or_else(String::new, |percent| format!("{percent:+.1}% "));
         let short = format!("{percent}to {} (holder_counts)", change.to);
         let days = change.to.0 - change.from.0;
         vec![format!("{percent}from {} to {} (holder_counts)", change.from, change.to), short, format!("{percent}{days}d")]

@@ -181,7 +181,7 @@ fn choices_are_kept_between_runs() {
 fn a_dataset_without_tokens_says_what_to_do() {
     let stage = Stage::new(Some(Dataset::default()));
     let text = stage.text(&mut TokensView::default(), 80, 20);
-    assert!(text.contains("no `tokens` table in this dataset") && text.contains("tokens.csv"), "{text}");
+    assert!(text.contains("no `tokens` table:") && text.contains("tokens.csv"), "{text}");
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn a_published_record_takes_no_computed_column_away() {
     let (tokens, digest) = track_record::digest(&snapshot, "1d", &step).expect("candles");
     snapshot.track_records.publish("1d", track_record::count(&snapshot, "1d", (&tokens, digest), None, &step));
     view.refresh(&stage.context());
-    assert!(["advice", "trend", "securityScore"].iter().all(|name| has(&view, name)), "all stay while the advice is asked for again");
+    assert!(["advice", "trend", "securityScore"].iter().all(|name| has(&view, name)), "all stay while the advice is computed again");
     settled(&stage, &mut view, 10, |view| view.figures.weighed_anew.is_empty() && has(view, "advice"));
 }
 

@@ -22,7 +22,7 @@ pub trait ApiDesk {
         Vec::new()
     }
     fn start(&self) -> std::result::Result<(), String> {
-        Err("the API is not part of this run".to_owned())
+        Err("the API is not available in this run".to_owned())
     }
     fn stop(&self) {}
     /// Makes incoming requests wake the event loop.

@@ -103,7 +103,7 @@ fn read_sixel(image: &[u8]) -> (usize, usize, Vec<Option<Rgb>>) {
             for row in (0..6).filter(|row| mask >> row & 1 == 1) {
                 let place = (top + row) * width + x;
                 // The background is laid first, each other colour once.
-                assert!(pixels[place].is_none_or(|under| under == palette[0]), "a pixel has two colours");
+                assert!(pixels[place].is_none_or(|under| under == palette[0]), "a pixel has two colors");
                 pixels[place] = Some(palette[color]);
             }
             x += 1;

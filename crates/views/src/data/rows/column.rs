@@ -120,7 +120,7 @@ fn in_one_style(values: &[&Json], room: usize) -> Vec<String> {
 
 /// Percent with one decimal; a smaller non-zero share is shown as such.
 fn percent(share: f64) -> String {
-    if share > 0.0 && share < 0.0005 { "< 0.1 %".to_owned() } else { format!("{:.1} %", share * 100.0) }
+    if share > 0.0 && share < 0.0005 { "< 0.1%".to_owned() } else { format!("{:.1}%", share * 100.0) }
 }
 
 fn summary(rows: u64, missing: u64, distinct: u64) -> String {
@@ -159,9 +159,9 @@ fn description(description: &Description, buffer: &mut Buffer, area: Rect, conte
     ];
     let measured = [
         ("min", &description.min),
-        ("25 %", &description.quartile_1),
+        ("25%", &description.quartile_1),
         ("median", &description.median),
-        ("75 %", &description.quartile_3),
+        ("75%", &description.quartile_3),
         ("max", &description.max),
         ("mean", &description.mean),
     ];

@@ -52,10 +52,10 @@ impl GroupsPane {
     /// Reads the line. Errors: what is wrong with it.
     pub(super) fn read(line: &str, table: &DataTable, rows: &RowQuery) -> Result<Self, String> {
         let mut words = line.split([' ', ',']).filter(|word| !word.is_empty());
-        let by = words.next().ok_or("a column is missing: write `by COLUMN count sum:COLUMN`")?;
+        let by = words.next().ok_or("no column to group by; write one, as in `by chain count sum:volume24h`")?;
         let query = GroupQuery::read(table, by, &words.collect::<Vec<_>>().join(","), "").map_err(|problem| problem.detail)?;
         let query = GroupQuery { rows: RowQuery { sort: Vec::new(), ..rows.clone() }, ..query };
-        let meaning = |name: &str| if name == query.by.name { query.by.meaning } else { "of the rows of the group" };
+        let meaning = |name: &str| if name == query.by.name { query.by.meaning } else { "of the rows in the group" };
         let column = |name| Column { name, kind: query.kind(name), need: Need::Optional, meaning: meaning(name), aliases: &[] };
         let columns: Vec<Column> = query.columns().into_iter().map(column).collect();
         let mut list = List::<RowFields>::default();
@@ -129,7 +129,7 @@ impl GroupsPane {
         let counted = |found: &Groups| found.cut().unwrap_or_else(|| many(found.total as u64, "group", "groups"));
         let note = match (&self.found, progress) {
             (_, Some(_)) => "Esc cancels".to_owned(),
-            (Some(found), None) => format!("{} · Enter its rows  Esc back", counted(found)),
+            (Some(found), None) => format!("{} · Enter rows  Esc back", counted(found)),
             (None, None) => String::new(),
         };
         let panel = Panel { note: &note, focused: true, progress, ..Panel::new(&title) };
@@ -138,7 +138,7 @@ impl GroupsPane {
             return panel::failure(body, buffer, context.theme, problem);
         }
         let (grid, columns) = (&self.grid, &self.columns);
-        let empty = if self.pending.is_some() { "grouping…" } else { "no row meets the filter; Esc, then / changes it" };
+        let empty = if self.pending.is_some() { "grouping…" } else { "no row matches the filter; press Esc, then / to change it" };
         self.list.draw(buffer, ListFrame::new(body, empty), context, |place| Some(TableRow { grid, columns, place: Some(place) }));
     }
 }
