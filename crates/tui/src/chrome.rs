@@ -22,24 +22,24 @@ use widgets::{
     theme::{Role, Theme},
 };
 
-/// Below this size the screen only asks for more room.
+/// Below this size the screen only shows a request to enlarge it.
 pub const WIDTH_MIN: u16 = 60;
 pub const HEIGHT_MIN: u16 = 16;
 
 /// Maximum number of rows of a filter error.
 const PROBLEM_LINES: usize = 3;
 
-/// Width from which the header says what is not of the time that the data are as of.
+/// Width from which the header lists the tables that show current values in a point-in-time view.
 const TODAY_FROM: u16 = 170;
 
-/// Width from which the dataset's title stands beside that time.
+/// Width from which the dataset's title is shown next to that time.
 const TITLE_FROM: u16 = 100;
 
-/// What the footer says until another view is opened for the first time.
+/// The footer's hint until another view is opened for the first time.
 const FIRST_HINT: &str = "opens it · 3 chart · 4 is it safe?";
 const FIRST_HINT_FROM: u16 = 80;
 
-/// What the demo is.
+/// The description of the demo.
 const DEMO_IS: &str = "demo: a synthetic market under real names; no price, holder or post is real";
 const DEMO_IS_SHORT: &str = "demo: real names, synthetic data";
 
@@ -48,7 +48,7 @@ const DEMO_IS_SHORT: &str = "demo: real names, synthetic data";
 pub enum ChromeHit {
     Tab(ViewId),
     Hint(Action),
-    /// A key in the filter's line, so many times.
+    /// A key in the filter's line, and how many times it is pressed.
     FilterKey(KeyCode, usize),
 }
 
@@ -109,7 +109,7 @@ impl App {
         }
     }
 
-    /// Says in the rule above the first screen of somebody new that nothing of the demo is real.
+    /// Tells a new user, in the rule above the first screen, that the demo is not real.
     fn draw_what_the_demo_is(&self, buffer: &mut Buffer, row: Rect) {
         let is_demo = self.snapshot.as_ref().is_some_and(|snapshot| snapshot.dataset.synthetic && snapshot.dataset.as_of.is_none());
         if is_demo && self.is_new_here {
@@ -121,8 +121,8 @@ impl App {
         }
     }
 
-    /// Says in the rule above the view what of it is not of the day that the data are as of, and from when its newest row is, if the data go on
-    /// after it.
+    /// Shows in the rule above the view the tables with current values in a point-in-time view, and the date of the newest row if the data is
+    /// newer.
     fn draw_undated(&mut self, buffer: &mut Buffer, row: Rect) {
         let says = self.with_view(self.current, |view, context| {
             let is_older = |as_of: &Time| context.newest().0 - as_of.0 > 2 * DAY_MS;
@@ -136,7 +136,7 @@ impl App {
         }
     }
 
-    /// Tells the column dialog which columns the list beneath had no room for.
+    /// Passes to the column dialog the columns that had no room in the list.
     fn tell_room(&mut self) {
         let choice = self.view().listing().and_then(Listing::choice);
         if let (Some(Overlay::Columns(dialog)), Some(choice)) = (&mut self.overlay, choice) {
@@ -353,7 +353,7 @@ impl App {
     }
 }
 
-/// The day of a time at its end, else the time.
+/// The day if the time is its end, otherwise the time.
 fn moment(time: Time) -> String {
     if Time(time.0 + 1_000).day() == time.day() { time.minute_text() } else { time.day().to_string() }
 }

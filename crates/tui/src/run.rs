@@ -1,4 +1,4 @@
-//! The event loop: at most sixty frames a second, and none without a change. Also a headless renderer for screenshots.
+//! The event loop: at most sixty frames per second, and none without a change. Also a headless renderer for screenshots.
 
 use std::{
     sync::Arc,
@@ -152,7 +152,7 @@ fn paint(app: &mut App, screen: &mut Screen) -> Result<(), String> {
 /// Longest wait of a screenshot for its view's answers.
 const PICTURE_WAIT: Duration = Duration::from_secs(30);
 
-/// Draws the view once every answer it asked for has arrived, from a loaded deck.
+/// Draws the view once all its results have arrived, from a loaded dataset.
 pub fn picture(setup: Setup, view: ViewId, size: (u16, u16), prepare: impl FnOnce(&mut App)) -> (Buffer, App) {
     let events = Events::default();
     let deck = Arc::clone(&setup.deck);

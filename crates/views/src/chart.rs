@@ -1,5 +1,5 @@
-//! The Chart view: the selected token's candles and volume with trendlines; zoom, pan, crosshair. It displays the answers of the candles,
-//! trendline, patterns and indicators questions.
+//! The Chart view: the selected token's candles and volume with trendlines; zoom, pan, crosshair. It displays the results of the candles,
+//! trendline, patterns and indicators queries.
 
 mod card;
 mod known;
@@ -418,7 +418,7 @@ impl ChartView {
         title.text(cells)
     }
 
-    /// The column under the crosshair, else the last on screen.
+    /// The column under the crosshair, or the last one on screen.
     fn pointed(&self) -> Option<CandleColumn> {
         let at = self.crosshair.or(self.sheet.len().checked_sub(1 + self.offset))?;
         self.sheet.column(at, self.zoom, self.offset)

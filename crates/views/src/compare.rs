@@ -45,7 +45,7 @@ const KEYS: &[(Action, &str)] = &[
 /// From this width the title is in words.
 const WIDE: u16 = 100;
 
-/// The colours of the lines, in token order; the letters distinguish them without colours.
+/// The colors of the lines, in token order; the letters distinguish them without colors.
 pub(super) const ROLES: &[Role] =
     &[Role::Accent, Role::Up, Role::Warning, Role::Down, Role::Text, Role::AccentSoft, Role::UpSoft, Role::WarningSoft, Role::DownSoft];
 
@@ -56,7 +56,7 @@ pub(super) struct Compare {
     open: bool,
     timeframe: Timeframe,
     period: Period,
-    /// The token that the others are held against; the first where it is not among the marks.
+    /// The benchmark token; the first marked token if it is not among the marks.
     base: Option<Address>,
     /// Row indices are those of the answer's tokens.
     legend: List<LegendFields>,
@@ -86,7 +86,7 @@ impl Compare {
         self.marks.iter().map(Address::to_string).collect()
     }
 
-    /// Restores saved marks; invalid ones are left out.
+    /// Restores saved marks; invalid ones are ignored.
     pub(super) fn restore(&mut self, kept: &Json) {
         let marks = kept.as_array().into_iter().flatten().filter_map(|mark| Address::parse(mark.as_str()?));
         self.marks = marks.take(TOKENS_MAX).collect();

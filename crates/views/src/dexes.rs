@@ -1,5 +1,5 @@
-//! The DEXes view: the DEXes of the selected token, and one of them in detail: contracts, fee tiers, and the pools with what a sale of some
-//! size loses in each; or the pools on every DEX.
+//! The DEXes view: the DEXes of the selected token, and one of them in detail: contracts, fee tiers, and the pools with the cost of a sell of
+//! some size in each; or the pools on all DEXes.
 
 mod list;
 mod sale;

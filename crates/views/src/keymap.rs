@@ -53,7 +53,7 @@ impl Keymap {
         (map, problems)
     }
 
-    /// Resolves conflicts: where two actions share a key in one scope, the user's binding wins, else the first in the table.
+    /// Resolves conflicts: where two actions share a key in one scope, the user's binding wins, otherwise the first in the table.
     fn resolve_conflicts(&mut self, remapped: &[bool], problems: &mut Vec<String>) {
         for a in 0..KEYS.len() {
             for b in a + 1..KEYS.len() {

@@ -19,7 +19,7 @@ pub(super) struct Price {
 }
 
 impl Price {
-    /// Asks nothing while there is no space.
+    /// Runs no query while there is no space.
     pub(super) fn refresh(&mut self, token: Option<Address>, context: &Context<'_>) {
         if self.token != token {
             self.token = token;

@@ -73,7 +73,7 @@ fn share(context: &Context<'_>, table: &str) -> Option<f64> {
     progress::share((*done, *total))
 }
 
-/// `42%`, the bytes read where the total is unknown, or that loading has not begun.
+/// `42%`, the bytes read where the total is unknown, or that loading has not started.
 pub(super) fn how_far(context: &Context<'_>, table: &str) -> String {
     let row = context.load.tables.iter().find(|(name, ..)| name == table);
     match (share(context, table), row) {

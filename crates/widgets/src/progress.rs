@@ -20,7 +20,7 @@ pub fn bar(share: f64, cells: usize) -> String {
     text
 }
 
-/// Draws a bar in the role's colour at the top left of `area`, over a faint track of the full width.
+/// Draws a bar in the role's color at the top left of `area`, over a faint track of the full width.
 fn bar_over_track(area: Rect, buf: &mut Buffer, theme: &Theme, share: f64, role: Role) {
     let cells = usize::from(area.width);
     super::put(buf, area, 0, 0, &"─".repeat(cells), theme.style(Role::Grid));

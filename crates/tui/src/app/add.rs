@@ -1,4 +1,4 @@
-//! Adding a token: providers are asked off the drawing thread, once the person agreed to their hosts; of several that are found one is chosen.
+//! Adding a token: providers are contacted off the drawing thread, once the user agreed to their hosts; if they find several tokens, the user chooses.
 
 use super::App;
 use crate::overlay::{Command, Overlay, confirm::Confirm, found::FoundDialog, welcome};
@@ -16,7 +16,7 @@ pub(crate) struct Adding {
 }
 
 impl App {
-    /// Opens the dataset whose tokens come by themselves; without any, one is asked for.
+    /// Opens the dataset of live tables; without tokens, prompts for one.
     pub(super) fn begin_live(&mut self) {
         let Some(folder) = self.setup.data_folder.as_ref().map(|folder| folder.join(welcome::LIVE)) else { return };
         match self.setup.deck.begin_live(&folder) {
@@ -48,7 +48,7 @@ impl App {
         self.overlay = Some(Overlay::Confirm(Confirm::new("add a token", says, "contact", command)));
     }
 
-    /// The person agreed to these hosts.
+    /// The user agreed to these hosts.
     pub(super) fn find_agreed(&mut self, words: &str, origins: &[String]) {
         match self.setup.deck.agree_quietly(origins) {
             Ok(()) => self.find_token(words),

@@ -1,4 +1,4 @@
-//! The person's levels and notes in the dashboard: their dialogs, and what is to be saved of them.
+//! The user's levels and notes in the dashboard: their dialogs and their unsaved changes.
 
 use super::App;
 use crate::overlay::{Overlay, levels::LevelsDialog, note::NoteDialog};
@@ -22,7 +22,7 @@ impl App {
         self.overlay = Some(Overlay::Note(NoteDialog::new(about, note)));
     }
 
-    /// Makes the change, and has it saved.
+    /// Applies the change and saves it.
     pub(super) fn annotate(&mut self, token: Address, annotation: &Annotation) {
         if let Err(reason) = annotations::apply(&mut self.annotations, token, annotation) {
             return self.say(reason, true);
@@ -39,7 +39,7 @@ impl App {
         );
     }
 
-    /// Opens the alerts with the condition that the price comes to the level from where it is.
+    /// Opens the alerts with the condition that the price reaches the level.
     pub(super) fn alert_at(&mut self, price: f64) {
         let sign = if self.last_price().is_some_and(|last| last > price) { '<' } else { '>' };
         self.open_alerts(&format!("price{sign}{price}"));

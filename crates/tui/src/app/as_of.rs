@@ -1,4 +1,4 @@
-//! The dashboard as of a day: every view follows a deck that knows nothing of later, until the present is asked for again.
+//! The point-in-time mode of the dashboard: every view uses a query service without later data, until the user returns to the present.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use model::time::{DAY_MS, Time};
 use query::{deck::Deck, question::parameter::as_of};
 use views::{task::BackgroundTask, view::HttpRequest};
 
-/// The deck that the views ask, if it is not that of the present; and one that is being made.
+/// The query service of the views, if not that of the present; and one that is being created.
 #[derive(Default)]
 pub(crate) struct EarlierDeck {
     shown: Option<(Time, Arc<Deck>)>,
@@ -18,7 +18,7 @@ pub(crate) struct EarlierDeck {
 }
 
 impl EarlierDeck {
-    /// The deck that the views ask.
+    /// The query service of the views.
     pub(crate) fn or<'a>(&'a self, present: &'a Arc<Deck>) -> &'a Arc<Deck> {
         self.shown.as_ref().map_or(present, |(_, deck)| deck)
     }
@@ -29,7 +29,7 @@ impl EarlierDeck {
 }
 
 impl App {
-    /// Asks for a day; where one is shown, returns to the present.
+    /// Prompts for a day; if one is shown, returns to the present.
     pub(super) fn toggle_as_of(&mut self) {
         if self.earlier.shown.is_some() {
             // What is being made is not shown any more.
@@ -77,7 +77,7 @@ impl App {
         HttpRequest { target: format!("{}{joint}as_of={time}", request.target), ..request }
     }
 
-    /// Takes the deck once it is made.
+    /// Takes the query service once it is created.
     pub(super) fn poll_as_of(&mut self) {
         let Some((time, task)) = &mut self.earlier.task else { return };
         let Some(outcome) = task.poll() else { return };
@@ -103,7 +103,7 @@ mod tests {
     use store::sample;
     use views::view::HttpRequest;
 
-    /// The screen once the deck of the day is made.
+    /// The screen once the query service of the day is created.
     fn settled(bench: &mut Bench) -> String {
         bench.rest();
         bench.screen()

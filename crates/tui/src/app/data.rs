@@ -1,4 +1,4 @@
-//! What the data have to say: they are loaded, failed to load, or ask for consent.
+//! Events of the data: loaded, failed to load, or consent required.
 
 use std::{path::absolute, time::Instant};
 
@@ -59,7 +59,7 @@ impl App {
         true
     }
 
-    /// A failed load: without any data, offers the ways to some.
+    /// A failed load: without any data, offers the choices of the welcome dialog.
     pub(super) fn load_failed(&mut self, reason: &str) {
         if self.ask_consent() {
             return;

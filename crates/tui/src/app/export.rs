@@ -1,4 +1,4 @@
-//! Exporting the table or the page on screen: chosen in a dialog, written off the drawing thread with progress in the footer, cancelled with Esc. One
+//! Exporting the table or the page on screen: chosen in a dialog, written off the drawing thread with progress in the footer, canceled with Esc. One
 //! at a time.
 
 use std::{
@@ -19,7 +19,7 @@ use model::{
 use store::export::{self, ExportError};
 use views::task::BackgroundTask;
 
-/// How long the program's exit waits for a cancelled export to delete its partial file.
+/// How long the program's exit waits for a canceled export to delete its partial file.
 const LAST_WAIT: Duration = Duration::from_secs(2);
 
 /// A running export.
@@ -163,7 +163,7 @@ mod tests {
         view::{Context, Effect, Export, View},
     };
 
-    /// A table, the only one on screen, of which so many stretches may be read; each takes a moment.
+    /// The only table on screen, of which a limited number of stretches may be read; each takes a moment.
     struct Slow {
         rows: usize,
         allowed: Arc<AtomicUsize>,

@@ -59,7 +59,7 @@ impl App {
 
     /// Enter: keeps the filter; the token under the selection becomes the program's.
     pub(super) fn keep_filter(&mut self) {
-        // An invalid filter is not kept: its error stays on screen until it is corrected or cancelled.
+        // An invalid filter is not kept: its error stays on screen until it is corrected or canceled.
         if self.filter.as_ref().is_some_and(|line| line.problem.is_some() && self.is_editable(line.of)) {
             return;
         }

@@ -1,4 +1,4 @@
-//! Following outside changes: the current generation, a running load, answers that arrived, edited settings. Keeps the program's token and the selected row
+//! Following outside changes: the current snapshot, a running load, results that arrived, edited settings. Keeps the program's token and the selected row
 //! of the Tokens view in step as rows move.
 
 use std::{
@@ -25,7 +25,7 @@ const TICK: Duration = Duration::from_millis(200);
 const PROBLEM: &str = "settings: ";
 
 impl App {
-    /// Takes in outside changes: the generation, the load, answers that arrived.
+    /// Takes in outside changes: the snapshot, the load, results that arrived.
     pub fn take_in_changes(&mut self) {
         self.poll_as_of();
         let (looked_at, is_settling) = (self.lost_token.or(self.token), self.pending_selection.is_some());
@@ -129,7 +129,7 @@ impl App {
         }
     }
 
-    /// When the progress of a load, an export or a rehearsal is shown next; `None` while nothing is under way.
+    /// When the progress of a load, an export or a backtest is shown next; `None` while nothing is running.
     pub(super) fn progress_tick(&self) -> Option<Instant> {
         let is_loading = self.load.running || (self.snapshot.is_none() && self.load.failure.is_none());
         (is_loading || self.exporting.is_some() || self.rehearsing.is_some()).then(|| self.ticked + TICK)

@@ -1,4 +1,4 @@
-//! The tour: six stops over the views. Each says in one sentence what is there and which key goes on; keys do what they always do.
+//! The tour: six stops over the views. Each explains a view in one sentence and names the key to continue; keys work as usual.
 
 use ratatui::{
     buffer::Buffer,
@@ -70,14 +70,14 @@ impl App {
         self.tour.take().is_some()
     }
 
-    /// The key of this stop or a later one was pressed: on to the one behind it.
+    /// The key of this stop or a later one was pressed: continues with the stop after it.
     pub(super) fn tour_follows(&mut self, action: Action) {
         let Some(tour) = &mut self.tour else { return };
         let behind = STOPS.iter().position(|stop| stop.action == action).map_or(0, |nth| nth + 1);
         tour.stop = tour.stop.max(behind);
     }
 
-    /// Over the lower end of the view; under a dialog and while a line is typed there is nothing to say.
+    /// Drawn over the lower end of the view; hidden under a dialog and while a line is typed.
     pub(crate) fn draw_tour(&self, buffer: &mut Buffer, body: Rect) {
         let Some(tour) = self.tour.filter(|_| self.overlay.is_none() && self.filter.is_none()) else { return };
         let key = |action: Action| self.setup.keymap.keys(action).first().cloned().unwrap_or_else(|| action.name().to_owned());
@@ -133,7 +133,7 @@ mod tests {
     use serde_json::{Value, json};
     use store::sample;
 
-    /// What somebody new sees: no data, the demo's first screen, a stop of the tour.
+    /// The screens of a new user: no data, the demo's first screen, a stop of the tour.
     #[test]
     fn the_first_minute_looks_as_it_did() {
         for (width, height) in [(60, 16), (80, 24), (140, 42)] {

@@ -1,4 +1,4 @@
-//! The tokens that providers found for what was typed after `add`: one of them is chosen.
+//! The tokens that providers found for the text after `add`; the user chooses one.
 
 use super::prelude::*;
 use query::deck::feed::add::FoundToken;

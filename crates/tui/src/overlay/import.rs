@@ -1,4 +1,4 @@
-//! The import preview: the detected type of each file, the source of each column with the reason, the first rows, and the rows to be
+//! The import preview: each file's detected type, each column's source with the reason, the leading rows, and the rows to be
 //! rejected. Reads and writes no file itself.
 
 use super::prelude::*;

@@ -1,4 +1,4 @@
-//! The dialog of a token's own price levels: to set, move and remove one, or be told when the price comes to it.
+//! The dialog of a token's price levels: set, move or remove one, or set an alert on it.
 
 use crossterm::event::KeyModifiers;
 

@@ -13,7 +13,7 @@ use widgets::theme::BUILTIN;
 const SHOWN_MAX: usize = 200;
 /// Longest input in characters.
 const CHARS_MAX: usize = 500;
-/// What a line that asks for a day begins with.
+/// The prefix of a line that sets a point in time.
 pub(crate) const AS_OF: &str = "as of ";
 
 #[derive(Debug)]
@@ -90,7 +90,7 @@ impl CommandPalette {
         palette
     }
 
-    /// Replaces the tokens by those of another generation.
+    /// Replaces the tokens by those of another snapshot.
     pub fn set_tokens(&mut self, tokens: &[TokenSummary]) {
         self.entries.truncate(self.fixed);
         self.entries.extend(tokens.iter().map(|token| Entry {

@@ -1,9 +1,9 @@
-//! What a rehearsed alert would have done, drawn in the alert dialog.
+//! The backtest of an alert, drawn in the alert dialog.
 
 use super::{alerts::times, prelude::*};
 use query::question::rehearsal::Rehearsal;
 
-/// Of a rehearsal, in the dialog.
+/// The state of a backtest in the dialog.
 #[derive(Debug, Default)]
 pub(super) enum RehearsalState {
     #[default]
@@ -13,7 +13,7 @@ pub(super) enum RehearsalState {
     Done(Box<Rehearsal>),
 }
 
-/// Widths of the columns, the first from the left and the others from the right: what came after, and the firings.
+/// Column widths of the tables of outcomes and of triggers; the first column is left-aligned, the rest right-aligned.
 const OUTCOMES: &[usize] = &[8, 9, 8, 9, 9, 10, 10, 10];
 const FIRINGS: &[usize] = &[11, 10, 12, 13, 12, 12];
 

@@ -1,11 +1,11 @@
-//! What is offered where there is no dataset: the folder of the last session, the demo, a folder of one's own, tokens by address.
+//! The choices without a dataset: the folder of the last session, the demo, the user's own folder, live tokens by address.
 
 use super::prelude::*;
 
-/// The folder of tokens that come by themselves.
+/// The folder of live tokens.
 pub(crate) const LIVE: &str = "live";
 
-/// A way to data: its name, what it does, and where it keeps what it makes.
+/// A choice: its name, what it does, and the folder it creates.
 #[derive(Debug)]
 struct Way {
     name: &'static str,
@@ -55,7 +55,7 @@ pub struct Welcome {
 }
 
 impl Welcome {
-    /// `own` is the folder of the user's own data, `last` that of the data seen last.
+    /// `own` is the folder of the user's data, `last` the folder of the last session.
     pub fn new(reason: &str, own: Option<&str>, last: Option<String>) -> Self {
         Self { reason: reason.to_owned(), ways: ways(own, last), selected: 0, places: Vec::new() }
     }

@@ -1,5 +1,5 @@
-//! The trading card of the chosen pattern: breakout, target, stop-loss and their distances from the last close, and the reasons of its
-//! confidence. All figures are the answer's.
+//! The trade card of the chosen pattern: breakout, target, stop-loss and their distances from the last close, and the reasons of its fit.
+//! All values come from the result.
 
 use super::sheet::trend;
 use crate::prelude::*;
@@ -29,12 +29,12 @@ pub(super) const TARGET: &str = "target ";
 /// The data of the card.
 pub(super) struct Card<'a> {
     pub pattern: &'a Pattern,
-    /// Weighed recommendation of all patterns.
+    /// The recommendation of all patterns, weighed by track record.
     pub advice: Option<AdviceWord>,
     pub as_of: Option<Time>,
     pub trendline: Option<&'a TrendlineAnswer>,
     pub part: CardPart,
-    /// The record was asked for.
+    /// The track record was requested.
     pub followed: bool,
     /// The track record of the token's patterns; `None` while unknown.
     pub record: Option<Result<&'a TrackRecord, &'a Problem>>,
@@ -56,7 +56,7 @@ pub(super) fn rows(pattern: &Pattern, trendline: Option<&TrendlineAnswer>) -> u1
     ROWS + 2 + (why + trend) as u16
 }
 
-/// A row: label, figure, note and colour.
+/// A row: label, figure, note and color.
 type Row = (&'static str, String, String, Role);
 
 impl Card<'_> {
@@ -244,7 +244,7 @@ fn height_note(detail: &PatternDetail) -> &'static str {
     if detail.target_by_log { "measured on a log scale" } else { "measured move from breakout" }
 }
 
-/// The ratio; of a forming pattern with the price from which it counts.
+/// The ratio; for a forming pattern, with the entry price from which it is measured.
 fn reward_risk(detail: &PatternDetail, roomy: bool) -> Row {
     let ratio = ratio(detail).unwrap_or_else(|| format::MISSING.to_owned());
     if detail.status != Status::Forming {
@@ -282,7 +282,7 @@ fn measured(measure: TrendMeasure) -> &'static str {
     }
 }
 
-/// One line: `Double bottom 0.81 confirmed · target 3.15 ▲ 14.2 % · stop 2.31 ▼ 8.1 % · r:r 1.75`.
+/// One line: `Double bottom 0.81 confirmed · target 3.15 ▲ 14.2% · stop 2.31 ▼ 8.1% · r:r 1.75`.
 pub(super) fn line(pattern: &Pattern, state: &str, cells: usize) -> String {
     let head = format!("{} {:.2}", words::shown(pattern.name.word()), pattern.confidence);
     let Some(detail) = &pattern.detail else { return head };

@@ -82,7 +82,7 @@ pub(super) enum PatternFocus {
     Latest,
     /// The pattern fills the chart.
     Zoomed,
-    /// Also, the reasons of its confidence are shown.
+    /// Also, the reasons of its fit are shown.
     Explained,
     /// Only the reasons, where they do not fit beside the figures.
     Reasons,
@@ -164,7 +164,7 @@ impl ChartPatterns {
         words::warning(security.danger, security.security_score)
     }
 
-    /// Whether targets and stops may be shown: not before security has said what it has to, and not beside a warning.
+    /// Whether targets and stops may be shown: not before the security result has arrived, and not next to a warning.
     pub(super) fn shows_targets(&self) -> bool {
         self.warning().is_none() && (self.security.answer().is_some() || self.security.problem.is_some())
     }
@@ -199,7 +199,7 @@ impl ChartPatterns {
         self.focus >= PatternFocus::Zoomed
     }
 
-    /// Whether the reasons of its confidence are shown.
+    /// Whether the reasons of its fit are shown.
     pub(super) fn explained(&self) -> bool {
         self.focus >= PatternFocus::Explained
     }
@@ -266,7 +266,7 @@ impl ChartPatterns {
         stacked(area, area.height - rows)
     }
 
-    /// Returns the area under them that is left.
+    /// Returns the remaining area under them.
     pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, trendline: Option<&TrendlineAnswer>, context: &Context<'_>) -> Rect {
         self.on_screen = area.height > 1;
         if !self.on_screen {
@@ -378,7 +378,7 @@ impl ChartPatterns {
         if hidden.is_empty() { "patterns".to_owned() } else { format!("patterns · no {}", hidden.join(", ")) }
     }
 
-    /// The summary line, `2 of 5 · Double bottom 0.81 confirmed · target ▲ 14.2 % · stop ▼ 8.1 % · buy`, and the security verdict behind
+    /// The summary line, `2 of 5 · Double bottom 0.81 confirmed · target ▲ 14.2% · stop ▼ 8.1% · buy`, and the security verdict behind
     /// it.
     fn line(&self, cells: usize) -> (String, Option<(String, bool)>) {
         if let Some(problem) = &self.asked.problem {
@@ -421,8 +421,8 @@ impl ChartPatterns {
     }
 }
 
-/// ` · security: avoid, score 0`, and whether it is a warning. Beside any advice but to buy only warnings are told: neither a reassurance nor
-/// that too little is known.
+/// ` · security: avoid, score 0`, and whether it is a warning. Next to any advice but Buy, only warnings are shown: no reassurance, and no
+/// note that too little is known.
 fn verdict(score: i64, recommendation: &str, buys: bool) -> Option<(String, bool)> {
     let is_safe = is_safe(recommendation);
     let is_told = buys || !(is_safe || too_little_known(recommendation));

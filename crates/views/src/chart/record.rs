@@ -1,5 +1,5 @@
-//! The track record pane: which signals were profitable on this data. A table of patterns, trend words and holder-growth ranks with their
-//! outcomes, compared with random entries. The outcomes are the track-record question's.
+//! The track record pane: hit rates of past signals in this data. A table of patterns, trend labels and holder-growth ranks with their
+//! outcomes, compared with random entries. The outcomes come from the track-record query.
 
 use crate::prelude::*;
 use analysis::track_record::{Edge, edge};
@@ -101,7 +101,7 @@ pub(super) struct Record {
     list: List<SignalFields>,
     signals: Vec<SignalSummary>,
     asked: ViewQuestion<WholeRecordQuestion>,
-    /// How often the record was published when it was asked for.
+    /// The published version of the track record that was requested.
     published: u64,
 }
 

@@ -63,7 +63,7 @@ impl Fields for RowFields {
     }
 }
 
-/// The list column of a data column. Filtering and sorting run in the deck.
+/// The list column of a data column. Filtering and sorting run in the query service.
 fn field(column: &Column) -> Field<RowFields> {
     let named = filter::of_kind(column.name, column.kind, column.aliases);
     let field = Field::text(column.name, column.name, [0; 2], 0, |_| Value(None)).of(named.kind).aliases(named.aliases);
@@ -207,7 +207,7 @@ impl RowsPane {
         Effect::Redraw
     }
 
-    /// The same table in a new generation, with the user's choices.
+    /// The same table in a new snapshot, with the user's choices.
     pub(super) fn renewed(&mut self, table: &DataTable, snapshot: &Arc<Snapshot>, context: &Context<'_>) -> Self {
         let mut rows = Self::new(table, snapshot);
         rows.list = std::mem::take(&mut self.list);

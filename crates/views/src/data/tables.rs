@@ -1,4 +1,4 @@
-//! The tables of the dataset: their list with load states, and the selected one in detail: files, columns, problems.
+//! The tables of the dataset: their list with load states, and the selected one in detail: files, columns, issues.
 
 use super::cells::cut_path;
 use crate::prelude::*;
@@ -282,7 +282,7 @@ pub(super) fn draw_detail(buffer: &mut Buffer, area: Rect, place: usize, skip: u
     0
 }
 
-/// What is told of a table that comes by itself: from whom, how old it is and when it comes again, and what went wrong.
+/// The status of a live table: its provider, age, next fetch, and failures.
 fn feed_lines(feed: &FeedTable, context: &Context<'_>) -> Vec<(String, Role)> {
     let now = context.now.0;
     let age = feed.last.map_or_else(|| "never fetched".to_owned(), |last| format!("{} old", format::age(now - last.0)));

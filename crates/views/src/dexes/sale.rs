@@ -1,4 +1,4 @@
-//! The sale whose cost the pools are listed by: its amount as it is typed, its question, and the pool that loses least.
+//! The sell by whose cost the pools are sorted: the typed amount, its query, and the cheapest pool.
 
 use crate::prelude::*;
 use analysis::dex::sale::TokenPool;
@@ -17,7 +17,7 @@ const POOLS_MAX: u64 = 250;
 /// Below this height the sale takes one line.
 const LOW: u16 = 10;
 
-/// USD that are sold.
+/// The sell size in USD.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SoldAmount(u64);
 
@@ -48,20 +48,20 @@ pub(super) fn question(token: Address, SoldAmount(amount): SoldAmount) -> PoolsQ
     PoolsQuestion { token_address: token, amount, filter: Filter::default(), sort, only: Vec::new(), page: 1, limit: POOLS_MAX }
 }
 
-/// The same of one DEX.
+/// The same query for one DEX.
 pub(super) fn of_dex(question: &PoolsQuestion, dex_id: &str) -> PoolsQuestion {
     let filter = filter::parse(&format!("dex_id={dex_id}"), TokenPool::COLUMNS).unwrap_or_default();
     PoolsQuestion { filter, ..question.clone() }
 }
 
-/// The warning of security, or what it found that the figures of a sale don't include: `Security (4) found SELL_TAX: …`.
+/// The security warning, or a finding that the cost of a sell does not include: `Security (4) found SELL_TAX: …`.
 pub(super) fn against(danger: Danger, score: i64) -> Option<String> {
     let found = || danger.against_sale().map(|code| format!("Security (4) found {}: {}", code.word(), code.meaning()));
     words::warning(danger, score).or_else(found)
 }
 
-/// `sell $50,000: cost 0.42%, receive $49,790, best: UNI/WETH on uniswap-v2`, as a cut number would read as another, and below it
-/// what else stands against selling; returns the lines used.
+/// `sell $50,000: cost 0.42%, receive $49,790, best: UNI/WETH on uniswap-v2`, in whole numbers only, and above it the
+/// warning against selling; returns the lines used.
 pub(super) fn draw(answer: &TokenPools, against: Option<&str>, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
     let selling = format!("sell ${}:", format::count(answer.amount));
     let says = match &answer.best {

@@ -13,7 +13,7 @@ pub(super) const NO_STORE: &str = "jobs are off: cannot open their database; mak
 const WIDE: u16 = 130;
 /// Minimum number of rows of the tasks when the tables are stacked.
 const TASK_ROWS_MIN: u16 = 9;
-/// Rows of what is said under the tasks, where the report's beginning follows, and the least rows of that.
+/// Rows of the detail under the tasks when a report preview follows, and the minimum rows of the preview.
 const DETAIL_ROWS: u16 = 4;
 const PREVIEW_ROWS_MIN: u16 = 10;
 

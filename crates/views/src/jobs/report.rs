@@ -55,7 +55,7 @@ impl ReportPane {
         }
     }
 
-    /// The report as HTML, under its tokens and the job's id; made when it is asked for.
+    /// The report as HTML, under its tokens and the job's id; created on request.
     pub(super) fn page(&self) -> Option<(String, WritePage)> {
         let State::Read(report) = &self.state else { return None };
         let document = report.document.clone();
@@ -135,7 +135,7 @@ impl ReportPane {
         self.draw_panel(panel, buffer, area, context);
     }
 
-    /// Draws the beginning of the report, for a glance.
+    /// Draws a preview: the beginning of the report.
     pub(super) fn draw_preview(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         self.lay_out(area);
         self.draw_panel(Panel { note: "Enter opens it", ..Panel::new("report") }, buffer, area, context);

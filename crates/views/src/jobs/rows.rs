@@ -77,7 +77,7 @@ impl Fields for JobFields {
     }
 }
 
-/// The column that a job of one token does without.
+/// The column that a job of one token does not need.
 pub(super) const TOKEN: &str = "token";
 
 impl Fields for TaskFields {

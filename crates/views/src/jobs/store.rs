@@ -112,7 +112,7 @@ impl StoredJobs {
         });
     }
 
-    /// Marks the jobs as outdated if the deck announced a change.
+    /// Marks the jobs as outdated if the query service announced a change.
     fn take_deck_events(&mut self, deck: &Deck) {
         let Some(news) = &mut self.news else {
             self.news = Some(deck.listen());

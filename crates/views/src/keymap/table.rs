@@ -118,7 +118,7 @@ pub struct KeyRow {
     pub help: &'static str,
     /// Footer label and weight: the heaviest are shown.
     pub footer: Option<(&'static str, u8)>,
-    /// Search synonyms for help and palette; none needed where the action has its common name.
+    /// Search synonyms for help and palette; empty if the action has its common name.
     pub synonyms: &'static str,
 }
 
@@ -134,7 +134,7 @@ macro_rules! keys {
     (@footer $label:literal $weight:literal) => { Some(($label, $weight)) };
     ($($scope:ident { $($action:ident $name:literal [$($key:literal)*] $help:literal
         $(($label:literal $weight:literal))? $(or $words:literal)?;)* })*) => {
-        /// Every action of key, palette or mouse.
+        /// Every action, whether started by key, palette or mouse.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Action { $($(#[doc = $help] $action,)*)* }
 

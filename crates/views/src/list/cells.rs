@@ -20,7 +20,7 @@ impl<L: Fields> List<L> {
         chosen.or_else(|| shown.first().filter(|_| L::SCROLLS).map(|field| field.column.key))
     }
 
-    /// Moves to the neighbouring column; false where the list has no selectable cells.
+    /// Moves to the neighboring column; false where the list has no selectable cells.
     pub(super) fn step_column(&mut self, right: bool) -> bool {
         if !L::CELLS {
             return false;

@@ -67,7 +67,7 @@ impl Fields for PostFields {
     }
 }
 
-/// The time since a post was published, as its column is titled; the question knows the time only.
+/// The time since a post was published, as its column is titled; the query has only the time.
 pub(super) const AGE: &str = "age";
 
 /// The column shown only where an author is known.

@@ -18,7 +18,7 @@ const TWO_COLUMNS_HEIGHT: u16 = 28;
 const LABEL: u16 = 12;
 /// Digits of an amount that is still read at a glance, with its commas.
 const READABLE: usize = 19;
-/// Maximum lines of the person's note.
+/// Maximum lines of the user's note.
 const NOTE_LINES: usize = 3;
 
 /// The data of the panel.
@@ -62,7 +62,7 @@ pub(super) fn draw(shown: &DetailContent<'_>, buffer: &mut Buffer, area: Rect, c
     }
 }
 
-/// A labelled figure: humanised, and in full where it fits.
+/// A labeled figure: humanized, and in full where it fits.
 struct Figure {
     label: &'static str,
     value: String,
@@ -121,7 +121,7 @@ impl Figure {
     }
 }
 
-/// Draws the figures, one on a line where they fit, else the social ones in pairs; returns the lines used.
+/// Draws the metrics, one per line if they fit, otherwise the social ones in pairs; returns the lines used.
 fn draw_figures(shown: &DetailContent<'_>, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
     let roomy = area.height >= 36;
     let mut y = 0;
@@ -262,7 +262,7 @@ fn draw_identity(summary: &TokenSummary, buffer: &mut Buffer, area: Rect, contex
     used + 1
 }
 
-/// Draws the person's levels and note, if there are any; returns the lines used.
+/// Draws the user's levels and note, if any; returns the lines used.
 fn draw_annotations(summary: &TokenSummary, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
     let Some(own) = context.annotations.get(&summary.token_address) else { return 0 };
     let named = |level: &OwnLevel| format!("{} {}", level.name, format::price(Some(level.price)));

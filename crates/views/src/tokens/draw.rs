@@ -62,7 +62,7 @@ impl TokensView {
     }
 }
 
-/// The end of the newest candle of all.
+/// The end of the newest candle in the data.
 pub(super) fn newest_candle(tokens: &[TokenSummary]) -> Option<Time> {
     let ends = tokens.iter().filter_map(|token| token.last_candle).map(|last| last.start.0.saturating_add(last.interval.0));
     ends.max().map(Time)

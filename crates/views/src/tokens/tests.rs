@@ -245,7 +245,7 @@ fn a_filter_by_an_optional_column_finds_its_tokens_and_esc_stops_the_work() {
     assert_eq!((view.list.filter_text(), view.list.len()), ("", all));
 }
 
-/// The screen at rest, once it is `done`: on a busy machine it may rest before the next batch is asked for.
+/// The screen at rest, once it is `done`: on a busy machine it may rest before the next batch is requested.
 fn settled(stage: &Stage, view: &mut TokensView, height: u16, done: impl Fn(&TokensView) -> bool) -> String {
     let begun = Instant::now();
     loop {

@@ -1,4 +1,4 @@
-//! What a view needs of the API server and of the configuration file; implemented where these are known.
+//! The interfaces of the API server and of the configuration file for views; implemented by the program.
 
 use crate::{keymap::Keymap, task::Wake};
 use model::logged_request::LoggedRequest;

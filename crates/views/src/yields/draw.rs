@@ -1,4 +1,4 @@
-//! Draws a plan: figures and optimality gap, allocation by protocol and chain, comparison, steps. All figures are the answer's.
+//! Draws a plan: figures and optimality gap, allocation by protocol and chain, comparison, steps. All values come from the result.
 
 use super::{Pane, YieldView, inner, saved::SavedPlan};
 use crate::prelude::*;
@@ -21,7 +21,7 @@ fn usd(value: f64) -> String {
     if value < 0.0 && whole != "0.00" { format!("-{whole}") } else { whole }
 }
 
-/// The difference to the plan, with its colour; a difference that rounds to zero has neither sign nor colour.
+/// The difference to the plan, with its color; a difference that rounds to zero has neither sign nor color.
 fn difference(value: f64) -> (String, Role) {
     match usd(value) {
         same if same == "0.00" => (same, Role::Dim),
@@ -35,7 +35,7 @@ fn risk(score: Option<f64>) -> String {
     score.map_or_else(|| format::MISSING.to_owned(), |score| format::fixed(score, 0))
 }
 
-/// What the expected APY is made of.
+/// The basis of the expected APY.
 fn basis(row: &Strategy) -> String {
     match row.expected_days {
         Some(days) if days > 0 => format!(", median of {days} days"),
@@ -43,7 +43,7 @@ fn basis(row: &Strategy) -> String {
     }
 }
 
-/// What speaks against the quoted APY; empty if nothing does.
+/// The reasons to doubt the quoted APY; empty if there are none.
 fn doubts(row: &Strategy) -> String {
     let word = |remark: &YieldRemark| {
         let usual = remark.usual_apy.map_or_else(String::new, |apy| format::fixed(apy, 2));
@@ -71,7 +71,7 @@ fn pairs(buffer: &mut Buffer, row: Rect, pairs: &[(&str, String, Role)], context
     }
 }
 
-/// Draws the plan's figures and its optimality gap.
+/// Draws the plan's metrics and its optimality gap.
 pub(super) fn summary(buffer: &mut Buffer, area: Rect, plan: &YieldPlan, level: &str, context: &Context<'_>) {
     let summary = &plan.summary;
     let Some(explained) = &summary.explained else { return };
@@ -203,7 +203,7 @@ impl YieldView {
         }
     }
 
-    /// Draws the panes under the table: all that fit, else two, else the chosen one.
+    /// Draws the panes under the table: all three if they fit, otherwise two, otherwise the chosen one.
     pub(super) fn draw_panes(&self, buffer: &mut Buffer, area: Rect, pane: Pane, plan: &YieldPlan, context: &Context<'_>) {
         if area.width < WIDE {
             return self.draw_pane(buffer, area, pane, plan, context);

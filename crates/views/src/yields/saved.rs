@@ -11,7 +11,7 @@ const SAVED_MAX: usize = 50;
 pub(super) struct SavedPlan {
     pub(super) name: String,
     pub(super) body: String,
-    /// Net yield, USD a year.
+    /// Net yield in USD per year.
     pub(super) net: Option<f64>,
     /// From 0 for the safest to 100.
     pub(super) risk: Option<f64>,

@@ -1,5 +1,5 @@
 //! Parses and formats the wallet line: amounts in whole tokens and the minimum yield (`1.5 WETH, 250k USDC@base, min APY 2.5%`), or the
-//! JSON body of a request. Exact to the last digit; uses the tokens of one generation.
+//! JSON body of a request. Exact to the last digit; uses the tokens of one snapshot.
 
 use std::collections::BTreeMap;
 
@@ -74,7 +74,7 @@ pub(super) fn means(line: &str, amounts: &BTreeMap<Address, U256>, min_apy: f64,
     matches!(parse(line, snapshot), Ok(WalletInput::Typed { amounts: typed, min_apy: minimum }) if typed == *amounts && minimum == min_apy)
 }
 
-/// Formats a wallet in typed form. A token without known decimals cannot be written so: see [`means`].
+/// Formats a wallet in typed form. Not possible for a token without known decimals: see [`means`].
 pub(super) fn typed_form(amounts: &BTreeMap<Address, U256>, min_apy: f64, snapshot: &Snapshot) -> String {
     let decimals = |token: &Address| snapshot.dataset.token(token)?.row.decimals.and_then(|decimals| u32::try_from(decimals).ok());
     let amount = |(token, amount): (&Address, &U256)| {

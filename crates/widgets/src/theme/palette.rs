@@ -1,4 +1,4 @@
-//! Palettes: the colours of a theme file, built in or the user's.
+//! Palettes: the colors of a theme file, built in or the user's.
 
 use std::collections::BTreeMap;
 
@@ -15,12 +15,12 @@ pub const BUILTIN: &[(&str, &str)] = &[
     ("high-contrast", include_str!("../../themes/high-contrast.toml")),
 ];
 
-/// Up, up soft, down, down soft for red-green colour blindness: blue and vermilion of the Okabe–Ito palette (jfly.uni-koeln.de/color),
+/// Up, up soft, down, down soft for red-green color blindness: blue and vermilion of the Okabe–Ito palette (jfly.uni-koeln.de/color),
 /// lightened for dark backgrounds.
 const COLOUR_BLIND_DARK: [Rgb; 4] = [(0x56, 0xb4, 0xe9), (0x28, 0x55, 0x70), (0xf2, 0x8e, 0x3c), (0x72, 0x45, 0x1f)];
 const COLOUR_BLIND_LIGHT: [Rgb; 4] = [(0x00, 0x62, 0x9c), (0xa6, 0xcd, 0xe6), (0xa8, 0x45, 0x00), (0xee, 0xc0, 0xa0)];
 
-/// A colour for every role.
+/// A color for every role.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Palette {
     pub name: String,
@@ -46,7 +46,7 @@ impl Palette {
         Self::parse(file).ok()
     }
 
-    /// Parses a theme file: `name`, `light = true|false`, `base = "dark"` for colours not given, and a colour `"#rrggbb"` for each role.
+    /// Parses a theme file: `name`, `light = true|false`, `base = "dark"` for colors not given, and a color `"#rrggbb"` for each role.
     /// Errors: one user-readable sentence.
     pub fn parse(file: &str) -> Result<Self, String> {
         let Given { name, light, base, colors } = Given::read(file).map_err(|error| error.to_string())?;

@@ -1,5 +1,5 @@
-//! The statistics pane of the selected column: value counts, or descriptive statistics. Follows the selection; the figures are the
-//! question's.
+//! The statistics pane of the selected column: value counts, or descriptive statistics. Follows the selection; the values come
+//! from the query.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ impl ColumnPane {
         (self.findings, self.problem) = (None, None);
     }
 
-    /// Takes arrived results; asks again for another column or filter, which cancels the pending question.
+    /// Takes arrived results; queries again for another column or filter, which cancels the pending query.
     pub(super) fn follow(&mut self, query: &RowQuery, column: &str, snapshot: &Arc<Snapshot>, context: &Context<'_>) {
         if self.scan.column != column || self.scan.query.filter != query.filter {
             *self = Self::new(self.kind, query, column, snapshot, context);
@@ -64,7 +64,7 @@ impl ColumnPane {
         }
     }
 
-    /// Whether an answer is pending.
+    /// Whether a result is pending.
     pub(super) fn is_under_way(&self) -> bool {
         self.pending.is_some()
     }

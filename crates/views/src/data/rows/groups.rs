@@ -1,4 +1,4 @@
-//! The rows of a table in groups: asked for in an input line, by `chain count sum:volume24h`; a list that replaces the rows.
+//! The rows of a table in groups, typed as `by chain count sum:volume24h`; a list that replaces the rows.
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ pub(super) fn completions(text: &str, table: &DataTable) -> Vec<(String, String)
 }
 
 impl GroupsPane {
-    /// Reads the line. Errors: what is wrong with it.
+    /// Parses the line. Errors: user-readable.
     pub(super) fn read(line: &str, table: &DataTable, rows: &RowQuery) -> Result<Self, String> {
         let mut words = line.split([' ', ',']).filter(|word| !word.is_empty());
         let by = words.next().ok_or("no column to group by; write one, as in `by chain count sum:volume24h`")?;
@@ -72,7 +72,7 @@ impl GroupsPane {
         self.pending = Some(context.deck.find(snapshot, self.query.clone(), move || wake()));
     }
 
-    /// Takes arrived groups; asks again for other rows.
+    /// Takes arrived groups; queries again for other rows.
     pub(super) fn follow(&mut self, rows: &RowQuery, snapshot: &Arc<Snapshot>, context: &Context<'_>) {
         if self.query.rows.filter != rows.filter {
             self.query.rows.filter = rows.filter.clone();
