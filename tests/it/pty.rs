@@ -313,7 +313,7 @@ fn without_data_it_offers_three_ways() {
     let home = Home::new();
     let nowhere = home.path().join("nowhere");
     let mut terminal = home.run(&["--data", &nowhere.to_string_lossy()], &[]);
-    terminal.see("where to begin");
+    terminal.see("Where do you want to start");
     terminal.see("2   a folder of your own");
     terminal.see("3   live tokens");
     terminal.keys("1");

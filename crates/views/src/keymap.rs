@@ -247,9 +247,9 @@ mod tests {
         assert!(
             problems
                 .iter()
-                .any(|text| text == "`y` is a key of `export` and of `copy_value`; it stays with `export`, give `copy_value` another")
+                .any(|text| text == "`y` is bound to both `export` and `copy_value`; `export` keeps it, bind `copy_value` to another key")
         );
-        assert!(problems.iter().any(|text| text.ends_with("the nearest is `quit`")));
+        assert!(problems.iter().any(|text| text.ends_with("did you mean `quit`?")));
     }
 
     #[test]

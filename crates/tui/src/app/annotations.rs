@@ -76,16 +76,16 @@ mod tests {
         bench.until("levels of ONE");
         bench.keys("goal⇥⌫⌫⌫⌫⌫⌫⌫25⏎");
         let shown = bench.until("goal◂ 25.00");
-        assert!(shown.contains("level `goal` is set at 25.00"), "{shown}");
+        assert!(shown.contains("set level `goal` at 25.00"), "{shown}");
         // The level of that name is moved.
         bench.keys("a↓⇥⌫⌫27⏎");
         bench.until("goal◂ 27.00");
         bench.keys("a↓⌃");
-        bench.until("tell me when ONE has  price<27");
+        bench.until("alert me when ONE has  price<27");
         bench.keys("⎋Ewatch it⏎");
         bench.until("saved the note");
         bench.keys("a↓⌦");
-        bench.until("no level yet");
+        bench.until("no levels yet");
         bench.keys("⎋");
         let token = sample::address("0x1");
         assert_eq!(bench.app.annotated.len(), 4);

@@ -179,7 +179,7 @@ mod tests {
         fs::write(&file, HOLDERS).unwrap();
         let said = file.display().to_string();
         bench.app.run(Command::Import(said.clone()));
-        assert!(bench.screen().contains("looking at what is in it"));
+        assert!(bench.screen().contains("reading the file"));
         let shown = bench.until("holders: 2 rows");
         assert!(shown.contains("Enter import"), "{shown}");
         bench.keys("⎋");
@@ -256,8 +256,8 @@ mod tests {
         assert_eq!((told.token, told.dry_run), (Some(Address::coin("BTC")), false));
         for (said, says) in [
             ("/nowhere/x.csv".to_owned(), "is not a file"),
-            (format!("{shown} --tokn x"), "is not known here"),
-            (format!("{shown} --token"), "lacks its value"),
+            (format!("{shown} --tokn x"), "is not an import option"),
+            (format!("{shown} --token"), "needs a value"),
         ] {
             assert!(options(&said, true, none).unwrap_err().contains(says), "{said}");
         }

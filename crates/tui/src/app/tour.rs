@@ -162,7 +162,7 @@ mod tests {
             ("1", false, "› open"),
             ("↓⏎", true, "› open"),
             ("3", true, "› add"),
-            ("9", true, "where to begin"),
+            ("9", true, "Where do you want to start"),
             ("⎋", true, "loading the dataset"),
         ] {
             let mut bench = Bench::new(views::all());
@@ -194,7 +194,7 @@ mod tests {
             for (last, is_offered) in [(folder, is_there), (&failed, false)] {
                 bench.app.remember(&Session(json!({ "folder": last })));
                 bench.app.update(Event::Deck(DeckEvent::LoadFailed("there is nothing".to_owned())));
-                assert_eq!(bench.screen().contains("where you were last"), is_offered, "{}", last.display());
+                assert_eq!(bench.screen().contains("last folder"), is_offered, "{}", last.display());
                 // It stays the last one while nothing else is seen.
                 assert_eq!(bench.app.last_session()["folder"], json!(last));
                 if is_offered {
@@ -242,7 +242,7 @@ mod tests {
         // `/` counted as the first stop; the second's key works from any view.
         assert!(bench.screen().contains("tour · 2 of 6 · Tokens") && bench.screen().contains("press 3 "));
         bench.keys("31");
-        assert!(bench.screen().contains("3 of 6 · Chart") && bench.screen().contains("press 3 and then n"), "{}", bench.screen());
+        assert!(bench.screen().contains("3 of 6 · Chart") && bench.screen().contains("press 3, then n"), "{}", bench.screen());
         // A later stop's key is not asked for again.
         bench.keys("71");
         assert!(bench.screen().contains("6 of 6 · Yield") && bench.screen().contains("press 0 "), "{}", bench.screen());

@@ -205,7 +205,7 @@ keys! {
         ViewApi "view_api" ["0"] "API address, key and requests." or "server http key requests";
         Redraw "redraw" ["Ctrl-L"] "Redraw the screen.";
         Suspend "suspend" ["Ctrl-Z"] "Suspend to the shell; `fg` resumes.";
-        Quit "quit" ["q" "Ctrl-C"] "Quit." or "exit close leave";
+        Quit "quit" ["q" "Ctrl-C"] "Quit tokendeck." or "exit close leave";
     }
     Cells {
         Columns "columns" ["C"] "Choose columns: show, hide, move, resize, freeze." ("columns" 55)

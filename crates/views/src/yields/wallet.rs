@@ -182,7 +182,7 @@ mod tests {
         let capless = "token_address,symbol,name,chain,decimals\n0x1,USDC,USD,eth,6\n0x2,USDC,USD,base,6\n0x3,WETH,Ether,eth,18";
         let capless = Snapshot::new(1, sample::dataset(&[("tokens", capless)]), AnswerSettings::default());
         let refused = parse("1 WETH, 1 USDC", &capless).map(|_| ());
-        let says = "`USDC`: 2 tokens have this symbol, and no market cap is known to choose by; write USDC@eth, or an address";
+        let says = "`USDC` is the symbol of 2 tokens, none with a known market cap; write USDC@eth, or an address";
         assert_eq!(refused, Err(says.to_owned()));
         assert!(parse("1 WETH, 1 USDC@base", &capless).is_ok());
         for line in ["1.5 WETH", "250k USDC, 1.25 USDC@base", "12500k USDC", "3m USDC, 0.000001 USDC@base, min APY 2.5%"] {
@@ -197,11 +197,11 @@ mod tests {
             ("min APY -1", "expected a percentage"),
             ("min APY nan", "expected a percentage"),
             ("WETH", "expected an amount and a token"),
-            ("1 WBTC", "no such token"),
-            ("1 USDC@arb", "no such token"),
+            ("1 WBTC", "is not a token in the data"),
+            ("1 USDC@arb", "is not a token in the data"),
             ("0.0000001 USDC", "at most 6 after the point"),
             ("-1 USDC", "no amount of USDC"),
-            ("1 NOD", "how many decimals"),
+            ("1 NOD", "decimals of"),
             ("{", "not valid JSON"),
         ] {
             assert!(amounts(text).unwrap_err().contains(part), "{text}: {:?}", amounts(text));

@@ -183,10 +183,10 @@ mod tests {
     #[test]
     fn a_wrong_theme_is_refused_in_words() {
         let cases = [
-            ("base = 'dark'\nselektion = '#fff'", "line 2: `selektion` is not a key of a theme; the nearest is `selection`"),
+            ("base = 'dark'\nselektion = '#fff'", "line 2: `selektion` is not a theme key; did you mean `selection`?"),
             ("base = 'dark'\nup = 'greenish'", "line 2: `up` must be a color such as \"#4cc38a\", not 'greenish'"),
-            ("base = 'drak'", "line 1: `base`: no built-in theme is called `drak`; there are `dark`, `light`, `high-contrast`"),
-            ("up = '#0a0'", "the theme has no `text`; give it, or `base = \"dark\"`"),
+            ("base = 'drak'", "line 1: `base`: `drak` is not a built-in theme; built-in themes: `dark`, `light`, `high-contrast`"),
+            ("up = '#0a0'", "the theme has no `text`; set it, or set `base = \"dark\"`"),
             ("base = 'dark'\nlight = 3", "line 2: `light` must be true or false"),
         ];
         for (file, message) in cases {
