@@ -349,7 +349,7 @@ fn draw_title(buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     let row = Rect { height: 1, ..area };
     let Some(snapshot) = context.snapshot else {
         let folder = context.deck.folder();
-        let says = if context.load.running { "reading" } else { "no dataset in" };
+        let says = if context.load.running { "loading" } else { "no dataset in" };
         put(buffer, row, 1, 0, &format!("{says} {}", folder.display()), theme.dim());
         if !context.load.running {
             let hint = "create demo data with `tokendeck demo DIR`; r reloads";

@@ -192,7 +192,7 @@ impl PostsView {
             _ => snapshot.dataset.posts().len(),
         });
         let total = posts.unwrap_or(self.pages.total()) as u64;
-        let age = format!("age to {}", context.newest_post().minute_text());
+        let age = format!("ages as of {}", context.newest_post().minute_text());
         draw_list_line(&self.list, &[(whose, Role::Dim), (age, Role::Dim)], (total, ["post", "posts"]), buffer, area, context);
     }
 }

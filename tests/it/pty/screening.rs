@@ -153,7 +153,7 @@ fn a_column_is_counted_and_described_with_a_key() {
     terminal.keys("9");
     terminal.see("tables");
     let mut hand = Hand::new(&terminal);
-    hand.press(&["\r"]).see("TOKEN_ADDRESS").press(&[RIGHT, RIGHT, RIGHT, "F"]).see("values of chain").see(" distinct").see(" %");
+    hand.press(&["\r"]).see("TOKEN_ADDRESS").press(&[RIGHT, RIGHT, RIGHT, "F"]).see("values of chain").see(" distinct").see("%");
     hand.press(&["D"]).see("description of chain");
     hand.at_most(6);
     // It follows the selected column.

@@ -25,7 +25,7 @@ const TASKS: &[Task] = &[
     task(
         "the 4h chart of a token, its patterns, their targets and why",
         13,
-        &[(":uniswap\r", "UNI  0x1f98"), ("3T", "UNI · 4h"), ("n", "target"), ("\r", "why ")],
+        &[(":uniswap\r", "UNI  0x1f98"), ("3T", "UNI · 4h"), ("n", "target"), ("\r", "raised or lowered the fit")],
     ),
     task("why a token has a low score", 12, &[(":frogking\r", "FROGKING  0x"), ("4", "AVOID"), ("x", "weight ")]),
     Task {

@@ -170,7 +170,7 @@ impl App {
             self.setup.look.theme = Theme::new(&palette, self.setup.look.options);
             self.chosen_theme = Some(name.to_owned());
         } else {
-            self.say(format!("no theme `{name}`"), true);
+            self.say(format!("theme `{name}` not found"), true);
         }
     }
 

@@ -116,6 +116,6 @@ fn ages_count_from_the_newest_post_whatever_candles_come() {
         let mut stage = Stage::new(Some(store::sample::dataset(&[tokens, posts, ("candles", &candles)])));
         stage.token = Some(store::sample::address("0x1"));
         let shown = stage.text(&mut PostsView::default(), 140, 20);
-        assert!(shown.contains("age to 2026-01-04 00:00") && shown.contains("    3d  2026-01-01"), "{day}\n{shown}");
+        assert!(shown.contains("ages as of 2026-01-04 00:00") && shown.contains("    3d  2026-01-01"), "{day}\n{shown}");
     }
 }

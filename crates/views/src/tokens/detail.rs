@@ -176,7 +176,11 @@ fn market_figures(shown: &DetailContent<'_>, context: &Context<'_>) -> Vec<Figur
         (None, Some((start, close)), _) => {
             let close = format::price(Some(close));
             (
-                vec![format!("undated; candle of {} {close}", start.day()), format!("undated; candle {close}"), format!("candle: {close}")],
+                vec![
+                    format!("undated; last candle {} {close}", start.day()),
+                    format!("undated; last candle {close}"),
+                    format!("candle: {close}"),
+                ],
                 Role::Warning,
             )
         }

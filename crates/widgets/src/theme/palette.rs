@@ -192,6 +192,6 @@ mod tests {
         for (file, message) in cases {
             assert_eq!(Palette::parse(file).unwrap_err(), message);
         }
-        assert!(Palette::parse("= = =").unwrap_err().starts_with("line 1: the theme is not TOML"));
+        assert!(Palette::parse("= = =").unwrap_err().starts_with("line 1: the theme is not valid TOML"));
     }
 }
