@@ -319,7 +319,7 @@ fn compared_tokens_have_an_even_axis_and_a_crosshair_for_the_mouse() {
     stage.act(&mut view, Action::CompareTokens);
     let shown = stage.text(&mut view, 140, 38);
     // The row of each label, and its figure.
-    let label = |line: &str| line.chars().take(10).collect::<String>().trim().strip_suffix(" %")?.parse::<f64>().ok();
+    let label = |line: &str| line.chars().take(10).collect::<String>().trim().strip_suffix("%")?.parse::<f64>().ok();
     let labels: Vec<(usize, f64)> = shown.lines().enumerate().filter_map(|(row, line)| Some((row, label(line)?))).collect();
     assert!(labels.len() >= 3, "{shown}");
     let steps: Vec<(usize, f64)> = labels.windows(2).map(|pair| (pair[1].0 - pair[0].0, pair[0].1 - pair[1].1)).collect();
