@@ -97,7 +97,7 @@ fn patterns_are_stepped_through_and_switched_off_by_key() {
     terminal.keys("n");
     terminal.see("◆");
     terminal.keys("uidfb");
-    terminal.see("every pattern found is of a hidden family");
+    terminal.see("all patterns found are of hidden kinds");
     terminal.see_no("◆");
     terminal.keys("uidfb");
     terminal.see("◆");
@@ -116,7 +116,7 @@ fn a_window_too_small_says_so_and_recovers() {
     let home = Home::new();
     let terminal = home.open();
     for ((columns, rows), says) in
-        [((40, 10), "40×10 is too small: make it 60×16"), ((20, 9), "make it 60×16"), ((10, 5), "60×16"), ((1, 1), "…")]
+        [((40, 10), "40×10 is too small; enlarge to 60×16"), ((20, 9), "enlarge to 60×16"), ((10, 5), "60×16"), ((1, 1), "…")]
     {
         terminal.resize(columns, rows);
         terminal.until(says, |screen| {
@@ -313,9 +313,9 @@ fn without_data_it_offers_three_ways() {
     let home = Home::new();
     let nowhere = home.path().join("nowhere");
     let mut terminal = home.run(&["--data", &nowhere.to_string_lossy()], &[]);
-    terminal.see("where to begin");
+    terminal.see("Where do you want to start");
     terminal.see("2   a folder of your own");
-    terminal.see("3   tokens of today");
+    terminal.see("3   live tokens");
     terminal.keys("1");
     terminal.ready();
     terminal.until("demo data in the header", |screen| header(screen).contains("DEMO DATA"));
@@ -365,7 +365,7 @@ fn the_next_run_takes_up_where_the_last_was_left() {
     terminal.keys("\r");
     terminal.until("the other token", |screen| header(screen).contains("0x1f98"));
     terminal.keys("w");
-    terminal.see("UNI is on the watchlist");
+    terminal.see("UNI added to the watchlist");
     terminal.keys("6q");
     assert_eq!(terminal.exit(), 0);
     let kept = session(&home);
@@ -378,7 +378,7 @@ fn the_next_run_takes_up_where_the_last_was_left() {
     again.keys(ESC);
     again.see_no("keys · ");
     again.keys("1w");
-    again.see("UNI is off the watchlist");
+    again.see("UNI removed from the watchlist");
     again.keys("q");
     assert_eq!(again.exit(), 0);
     // Unreadable or outdated session values are ignored.
@@ -411,7 +411,7 @@ fn a_table_is_exported_whole_and_over_another_file_only_when_told_twice() {
     terminal.keys("e");
     terminal.see("Enter save");
     terminal.keys("\r");
-    terminal.see("this file exists: Enter again replaces it");
+    terminal.see("this file exists; press Enter again to replace it");
     assert_eq!(fs::read_to_string(&written).unwrap().lines().count() - 1, rows);
     // Under another name nothing is replaced; a second Enter on this one replaces it.
     fs::write(&written, "old").unwrap();

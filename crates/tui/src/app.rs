@@ -71,13 +71,13 @@ pub struct Setup {
     pub graphics: Graphics,
     /// The clock for ages on screen; a fixed one makes screenshots reproducible.
     pub clock: fn() -> Time,
-    /// The user's own data, where a dataset may be made when there is none.
+    /// The folder of the user's data, where a dataset can be created.
     pub data_folder: Option<std::path::PathBuf>,
-    /// Where the user describes import formats and providers of their own.
+    /// The folder of the user's import formats and providers.
     pub config_folder: Option<std::path::PathBuf>,
     /// Start-up warnings, shown in the header.
     pub warnings: Vec<String>,
-    /// Whether it begins with the tour.
+    /// Whether the dashboard starts with the tour.
     pub tour: bool,
 }
 
@@ -115,7 +115,7 @@ pub struct App {
     pub(super) views: Vec<Box<dyn View>>,
     pub(super) current: ViewId,
     pub(super) token: Option<Address>,
-    /// The token that was looked at before rows went from under it: it is looked at again once it is back, unless another is chosen.
+    /// The token selected before its row disappeared: selected again once it is back, unless another is chosen.
     pub(super) lost_token: Option<Address>,
     pub(super) watchlist: HashSet<Address>,
     pub(super) annotations: Annotations,
@@ -234,7 +234,7 @@ impl App {
         if self.setup.start_api
             && let Err(reason) = self.setup.api.start()
         {
-            self.say(format!("{reason}; the dashboard goes on without it"), true);
+            self.say(format!("{reason}; the dashboard runs without the API"), true);
         }
         self.dirty = true;
     }
@@ -390,7 +390,7 @@ impl App {
         } else if self.load.running && self.snapshot.is_some() {
             self.setup.deck.cancel_load();
         } else if self.setup.deck.stop_feed() {
-            self.say("the fetch is stopped; what had come is kept", false);
+            self.say("the fetch was stopped; rows already fetched are kept", false);
         } else if let Some(view) = self.opened_from.take() {
             self.go(view);
         }

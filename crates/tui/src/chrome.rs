@@ -22,33 +22,33 @@ use widgets::{
     theme::{Role, Theme},
 };
 
-/// Below this size the screen only asks for more room.
+/// Below this size the screen only shows a request to enlarge it.
 pub const WIDTH_MIN: u16 = 60;
 pub const HEIGHT_MIN: u16 = 16;
 
 /// Maximum number of rows of a filter error.
 const PROBLEM_LINES: usize = 3;
 
-/// Width from which the header says what is not of the time that the data are as of.
+/// Width from which the header lists the tables that show current values in a point-in-time view.
 const TODAY_FROM: u16 = 170;
 
-/// Width from which the dataset's title stands beside that time.
+/// Width from which the dataset's title is shown next to that time.
 const TITLE_FROM: u16 = 100;
 
-/// What the footer says until another view is opened for the first time.
-const FIRST_HINT: &str = "looks closer · 3 chart · 4 is it safe?";
+/// The footer's hint until another view is opened for the first time.
+const FIRST_HINT: &str = "opens it · 3 chart · 4 is it safe?";
 const FIRST_HINT_FROM: u16 = 80;
 
-/// What the demo is.
-const DEMO_IS: &str = "the demo: an invented market under real names, written on this machine; no price, holder or post in it is real";
-const DEMO_IS_SHORT: &str = "demo: real names, no figure is real";
+/// The description of the demo.
+const DEMO_IS: &str = "demo: a synthetic market under real names; no price, holder or post is real";
+const DEMO_IS_SHORT: &str = "demo: real names, synthetic data";
 
 /// What a press of the mouse around the view stands for.
 #[derive(Debug, Clone, Copy)]
 pub enum ChromeHit {
     Tab(ViewId),
     Hint(Action),
-    /// A key in the filter's line, so many times.
+    /// A key in the filter's line, and how many times it is pressed.
     FilterKey(KeyCode, usize),
 }
 
@@ -109,20 +109,20 @@ impl App {
         }
     }
 
-    /// Says in the rule above the first screen of somebody new that nothing of the demo is real.
+    /// Tells a new user, in the rule above the first screen, that the demo is not real.
     fn draw_what_the_demo_is(&self, buffer: &mut Buffer, row: Rect) {
         let is_demo = self.snapshot.as_ref().is_some_and(|snapshot| snapshot.dataset.synthetic && snapshot.dataset.as_of.is_none());
         if is_demo && self.is_new_here {
             let key = self.setup.keymap.keys(Action::Tour).first().cloned().unwrap_or_default();
-            let says = [(DEMO_IS, "shows you around"), (DEMO_IS_SHORT, "shows you around"), (DEMO_IS_SHORT, "tour")];
+            let says = [(DEMO_IS, "takes a tour"), (DEMO_IS_SHORT, "takes a tour"), (DEMO_IS_SHORT, "tour")];
             let says = says.map(|(says, tour)| if key.is_empty() { format!(" {says} ") } else { format!(" {says} · {key} {tour} ") });
             let says = text::fitting(says, usize::from(row.width).saturating_sub(4));
             put(buffer, row, 2, 0, &says, self.setup.look.theme.style(Role::Warning));
         }
     }
 
-    /// Says in the rule above the view what of it is not of the day that the data are as of, and from when its newest row is, if the data go on
-    /// after it.
+    /// Shows in the rule above the view the tables with current values in a point-in-time view, and the date of the newest row if the data is
+    /// newer.
     fn draw_undated(&mut self, buffer: &mut Buffer, row: Rect) {
         let says = self.with_view(self.current, |view, context| {
             let is_older = |as_of: &Time| context.newest().0 - as_of.0 > 2 * DAY_MS;
@@ -136,7 +136,7 @@ impl App {
         }
     }
 
-    /// Tells the column dialog which columns the list beneath had no room for.
+    /// Passes to the column dialog the columns that had no room in the list.
     fn tell_room(&mut self) {
         let choice = self.view().listing().and_then(Listing::choice);
         if let (Some(Overlay::Columns(dialog)), Some(choice)) = (&mut self.overlay, choice) {
@@ -147,8 +147,8 @@ impl App {
     /// Reports that the terminal is too small, in as many words as fit.
     fn ask_for_room(&self, buffer: &mut Buffer, area: Rect) {
         let size = format!("{WIDTH_MIN}×{HEIGHT_MIN}");
-        let whole = format!("{}×{} is too small: make it {size}", area.width, area.height);
-        let says = text::fitting([whole, format!("make it {size}"), size], area.width.into());
+        let whole = format!("{}×{} is too small; enlarge to {size}", area.width, area.height);
+        let says = text::fitting([whole, format!("enlarge to {size}"), size], area.width.into());
         put(buffer, area, 0, area.height / 2, &says, self.setup.look.theme.style(Role::Warning));
     }
 
@@ -165,11 +165,11 @@ impl App {
                 x += 3 + put(buffer, row, x + 3, 0, "DEMO DATA", theme.style(Role::Warning));
             }
             if let Some(as_of) = &snapshot.dataset.as_of {
-                let today = format!(" · of today: {}", as_of.unknown.join(", "));
+                let today = format!(" · current values: {}", as_of.unknown.join(", "));
                 let rest = match (as_of.unknown.is_empty(), row.width) {
                     (true, _) => "",
                     (false, TODAY_FROM..) => &today,
-                    (false, _) => " in part",
+                    (false, _) => ", in part",
                 };
                 let says = format!("AS OF {}{rest}", moment(as_of.time));
                 x += 3 + put(buffer, row, x + 3, 0, &says, theme.style(Role::Warning));
@@ -205,7 +205,7 @@ impl App {
         if let Some(warning) = self.setup.warnings.first() {
             let room = token_x.saturating_sub(x + 6);
             let cells = usize::from(room.saturating_sub(2));
-            let more = if text::width(warning) > cells || self.setup.warnings.len() > 1 { " (? says all)" } else { "" };
+            let more = if text::width(warning) > cells || self.setup.warnings.len() > 1 { " (? shows all)" } else { "" };
             let says = text::truncate(warning, cells.saturating_sub(more.len())).into_owned() + more;
             if room > 2 {
                 put(buffer, row, x + 3, 0, &format!("⚠ {says}"), theme.style(Role::Warning));
@@ -245,7 +245,7 @@ impl App {
                 format!("loading {table} {} of {}", format::bytes(*done), format::bytes(*total))
             }
             Some((table, done, total)) if *total > 0 => {
-                format!("loading {table} {} %", done.saturating_mul(100) / total)
+                format!("loading {table} {}%", done.saturating_mul(100) / total)
             }
             Some((table, done, _)) => format!("loading {table} {}", format::bytes(*done)),
             None => "loading".to_owned(),
@@ -353,7 +353,7 @@ impl App {
     }
 }
 
-/// The day of a time at its end, else the time.
+/// The day if the time is its end, otherwise the time.
 fn moment(time: Time) -> String {
     if Time(time.0 + 1_000).day() == time.day() { time.minute_text() } else { time.day().to_string() }
 }

@@ -187,7 +187,7 @@ impl InputWatch {
     fn tell(&self, _begun: bool) {}
 }
 
-/// The terminal's late reply to a question, which arrives as key events: Alt-] (a colour), Alt-_ (kitty's) or Alt-P (its name), the letters
+/// The terminal's late reply to a question, which arrives as key events: Alt-] (a color), Alt-_ (kitty's) or Alt-P (its name), the letters
 /// of the reply, and Alt-\ or Ctrl-G at its end. Filtered out, or it would run arbitrary key commands.
 #[derive(Debug, Default)]
 struct LateAnswer {
@@ -233,6 +233,6 @@ mod tests {
             assert!([begin, plain('G'), plain('O'), plain('K'), alt('\\')].iter().all(|key| answer.holds(key, start)));
         }
         assert!(answer.holds(&alt(']'), start));
-        assert!(!answer.holds(&plain('q'), start + LateAnswer::TIME * 2), "nobody answers so slowly");
+        assert!(!answer.holds(&plain('q'), start + LateAnswer::TIME * 2), "no terminal replies so slowly");
     }
 }

@@ -1,5 +1,5 @@
-//! Pictures on the terminal: which protocol it speaks, what it is sent, and when. A picture is sent again only where it changed, and taken
-//! away as soon as a frame has none.
+//! Pictures on the terminal: its protocol, the bytes sent to it, and when. A picture is sent again only if it changed, and removed as soon
+//! as a frame has none.
 
 pub mod answers;
 
@@ -48,7 +48,7 @@ impl Graphics {
         })
     }
 
-    /// What to ask the terminal; nothing where it is known to print questions that it does not understand, or to have no colours to draw in.
+    /// The query for the terminal; empty if it prints queries that it does not understand, or has no colors to draw in.
     pub fn question(self, has_colors: bool, var: impl Fn(&str) -> Option<String>) -> &'static [u8] {
         let prints =
             var("TERM_PROGRAM").is_some_and(|program| program == "Apple_Terminal") || var("TERM").is_some_and(|term| term == "linux");
@@ -61,7 +61,7 @@ impl Graphics {
         }
     }
 
-    /// The protocol to use after what the terminal answered; the error says why it is not the one that was asked for.
+    /// The protocol to use after the terminal's reply; the error gives the reason why it is not the requested one.
     pub fn protocol(
         self,
         answers: &TerminalAnswers,
@@ -73,7 +73,7 @@ impl Graphics {
         Ok(match self {
             Self::Off => None,
             Self::By(PictureProtocol::Kitty | PictureProtocol::Iterm) if inside => {
-                return Err("inside tmux or screen only sixel can be shown");
+                return Err("tmux and screen can show only sixel");
             }
             Self::By(protocol) => Some(protocol),
             Self::Auto if answers.kitty => Some(PictureProtocol::Kitty),
@@ -107,7 +107,7 @@ pub struct Pictures {
     protocol: PictureProtocol,
     /// Of the terminal's answer, where the system does not tell it.
     cell: CellPixels,
-    /// What stands there: the scene and the words in its cells.
+    /// The picture on screen: the scene and the words in its cells.
     shown: Option<(PlotScene, Words)>,
     /// Whether it may be gone: the window was resized, or the screen cleared.
     uncertain: bool,
@@ -205,7 +205,7 @@ fn words(frame: &Buffer, area: Rect) -> Words {
     places.filter(|place| frame[*place].symbol() != " ").map(|place| (place.x, place.y, frame[place].clone())).collect()
 }
 
-/// Under the text (`z`), over so many cells, without moving the cursor (`C`), and with no answer (`q`).
+/// Under the text (`z`), over `columns` × `rows` cells, without moving the cursor (`C`), and without a reply (`q`).
 fn kitty(png: &[u8], columns: u16, rows: u16) -> Vec<u8> {
     let text = STANDARD.encode(png).into_bytes();
     let mut out = Vec::with_capacity(text.len() + text.len() / 64 + 128);

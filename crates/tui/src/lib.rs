@@ -1,5 +1,5 @@
-//! The dashboard around its views: one state owner (`app`), its header and footer (`chrome`), what lies over a view for a moment
-//! (`overlay`), and the terminal it all runs on. What a view shows, and with which keys, belongs to the crate `views`.
+//! The dashboard around its views: one state owner (`app`), its header and footer (`chrome`), its dialogs
+//! (`overlay`), and the terminal it all runs on. The views and their keys are in the crate `views`.
 
 pub mod app;
 pub mod chrome;

@@ -27,7 +27,7 @@ pub trait Memory: Send {
     fn star(&mut self, _token: Address) -> Result<(), String> {
         Ok(())
     }
-    /// The person's levels and notes.
+    /// The user's levels and notes.
     fn annotations(&self) -> Annotations {
         Annotations::new()
     }

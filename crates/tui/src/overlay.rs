@@ -87,7 +87,7 @@ pub enum Command {
         replace: bool,
     },
     WriteDemo,
-    /// Open the dataset whose tokens come by themselves, and ask for the first.
+    /// Open the dataset of live tables, and prompt for the first token.
     BeginLive,
     /// The columns of the list on screen; `None` for the defaults.
     Columns(Option<Box<ColumnLayout>>),
@@ -231,7 +231,7 @@ impl Rows {
     }
 }
 
-/// Clears a centred box of at most `width` × `height` with border and title; returns its inner area.
+/// Clears a centerd box of at most `width` × `height` with border and title; returns its inner area.
 fn floating(buffer: &mut Buffer, area: Rect, (width, height): (u16, u16), title: &str, theme: &Theme) -> Rect {
     let width = width.min(area.width.saturating_sub(2));
     let height = height.min(area.height.saturating_sub(2));

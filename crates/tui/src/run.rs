@@ -1,4 +1,4 @@
-//! The event loop: at most sixty frames a second, and none without a change. Also a headless renderer for screenshots.
+//! The event loop: at most sixty frames per second, and none without a change. Also a headless renderer for screenshots.
 
 use std::{
     sync::Arc,
@@ -38,13 +38,13 @@ pub fn run(setup: Setup, memory: &mut dyn Memory, mouse: bool, settings: Option<
     let mut app = App::new(setup, views::all(), events.wake());
     app.remember(memory);
     app.follow_settings(settings, events.wake());
-    let mut screen = Screen::enter(mouse).map_err(|error| format!("cannot take the terminal: {error}"))?;
+    let mut screen = Screen::enter(mouse).map_err(|error| format!("cannot open the terminal: {error}"))?;
     // Asked before the first frame, which covers the question where a terminal prints it.
     let question = app.setup.graphics.question(app.setup.look.theme.rgb(Role::Background).is_some(), variable);
     let asked = (!question.is_empty() && screen.ask(question).is_ok()).then(Instant::now);
     // The first frame is drawn before any data is read.
     paint(&mut app, &mut screen)?;
-    events.listen(&deck, asked).map_err(|error| format!("cannot listen to the terminal: {error}"))?;
+    events.listen(&deck, asked).map_err(|error| format!("cannot read from the terminal: {error}"))?;
     deck.load_in_background();
     app.start();
     std::thread::scope(|scope| {
@@ -111,12 +111,14 @@ fn variable(name: &str) -> Option<String> {
 /// Draws charts in pixels from now on, where the terminal can.
 fn take_answers(answers: &TerminalAnswers, app: &mut App, screen: &mut Screen) {
     let sized = |protocol| {
-        let cell = cell_pixels().or(answers.cell).ok_or("the terminal does not tell how many pixels a cell has")?;
+        let cell = cell_pixels().or(answers.cell).ok_or("the terminal does not report its cell size in pixels")?;
         Ok(Pictures::new(protocol, cell))
     };
     match app.setup.graphics.protocol(answers, variable).and_then(|protocol| protocol.map(sized).transpose()) {
         Ok(pictures) => screen.show_pictures(pictures),
-        Err(reason) if app.setup.graphics != Graphics::Auto => app.say(format!("graphics: {reason}, so charts stay in characters"), true),
+        Err(reason) if app.setup.graphics != Graphics::Auto => {
+            app.say(format!("graphics: {reason}, so charts are drawn in characters"), true)
+        }
         Err(_) => {}
     }
     app.allow_pictures(screen.has_pictures());
@@ -150,7 +152,7 @@ fn paint(app: &mut App, screen: &mut Screen) -> Result<(), String> {
 /// Longest wait of a screenshot for its view's answers.
 const PICTURE_WAIT: Duration = Duration::from_secs(30);
 
-/// Draws the view once every answer it asked for has arrived, from a loaded deck.
+/// Draws the view once all its results have arrived, from a loaded dataset.
 pub fn picture(setup: Setup, view: ViewId, size: (u16, u16), prepare: impl FnOnce(&mut App)) -> (Buffer, App) {
     let events = Events::default();
     let deck = Arc::clone(&setup.deck);

@@ -70,12 +70,12 @@ impl<'scope> Saver<'scope> {
         self.changes.send(Change::Annotation(token, annotation)).ok();
     }
 
-    /// Hands over the session if it is due and has changed; says what could not be saved.
+    /// Hands over the session if it is due and has changed; returns what could not be saved.
     ///
     /// # Panics
-    /// If the thread that saves has met a defect: going on would lose what the user types.
+    /// If the saving thread has panicked: continuing would lose what the user types.
     pub(super) fn run(&mut self, app: &mut App) {
-        assert!(!self.thread.is_finished(), "nothing can be saved any more");
+        assert!(!self.thread.is_finished(), "the session can no longer be saved");
         if self.due.is_some_and(|due| due <= Instant::now()) {
             self.due = None;
             if let Some(session) = app.session_now() {

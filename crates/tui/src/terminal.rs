@@ -1,4 +1,4 @@
-//! The terminal's modes: entered together, restored together, also after a panic or signal. Views are not known here.
+//! The terminal's modes: entered together, restored together, also after a panic or signal. Independent of views.
 
 use std::{
     io::{self, BufWriter, Read as _, Stdout, Write},
@@ -57,7 +57,7 @@ impl Screen {
         Ok(Self { terminal: ManuallyDrop::new(terminal), area, mouse, pictures: None })
     }
 
-    /// Asks the terminal; its answers come among the keys.
+    /// Queries the terminal; its replies arrive among the keys.
     pub fn ask(&mut self, question: &[u8]) -> io::Result<()> {
         self.terminal.backend_mut().write_all(question)?;
         Write::flush(self.terminal.backend_mut())
@@ -125,7 +125,7 @@ impl Drop for Screen {
     }
 }
 
-/// Cells that are drawn: a window of today has a hundredth of them.
+/// Maximum number of cells drawn, about a hundred times that of a usual window.
 const CELLS_MAX: u32 = 1_250_000;
 
 /// The part that is drawn of a terminal of that size: all of it, or its upper left corner where it says to be larger than any.
@@ -141,7 +141,7 @@ pub fn size() -> Option<(u16, u16)> {
     crossterm::terminal::size().ok()
 }
 
-/// Asks a terminal that no dashboard is on, and reads what it answers within `patience`. Keys pressed meanwhile are lost.
+/// Queries a terminal without a dashboard, and reads its reply within `patience`. Keys pressed meanwhile are lost.
 pub fn interview(question: &[u8], patience: Duration) -> io::Result<TerminalAnswers> {
     enable_raw_mode()?;
     // On the other screen, as some terminals print a question that they do not understand.

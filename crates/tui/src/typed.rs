@@ -1,4 +1,4 @@
-//! A line of text that is typed: its cursor, its limit, and what was in it before. What the text means is its owner's.
+//! A text input: its cursor, its limit, and the text before editing. The meaning of the text is up to its owner.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use ratatui::{buffer::Buffer, layout::Rect, style::Style};
@@ -9,8 +9,7 @@ use widgets::{
     theme::{Role, Theme},
 };
 
-/// A text input. A text that stands in it before anything is typed is selected up to the cursor, as in a form: what is typed or pasted
-/// takes its place, any other key keeps it.
+/// A text input. Initial text is selected up to the cursor, as in a form: typing or pasting replaces it, any other key keeps it.
 #[derive(Debug, Clone)]
 pub struct TypedLine {
     input: Input,
@@ -25,13 +24,13 @@ impl TypedLine {
         Self { input, chars_max, selected }
     }
 
-    /// With a text that is carried on, not replaced.
+    /// With initial text that is continued, not replaced.
     #[must_use]
     pub fn kept(self) -> Self {
         Self { selected: false, ..self }
     }
 
-    /// With the cursor behind so many characters, up to which the text is selected.
+    /// With the cursor after `at` characters; the text before it is selected.
     #[must_use]
     pub fn with_cursor(self, at: usize) -> Self {
         Self { input: self.input.with_cursor(at), ..self }
@@ -41,7 +40,7 @@ impl TypedLine {
         self.input.value()
     }
 
-    /// Whether what is typed next takes the place of the text.
+    /// Whether typing replaces the text.
     pub fn is_selected(&self) -> bool {
         self.selected
     }

@@ -49,7 +49,7 @@ impl View for ApiView {
                 return match (self.selected(), &self.state) {
                     (Some(request), _) => Effect::Copy(request.path.clone(), "path"),
                     (None, ApiState::Listening(base)) => Effect::Copy(base.clone(), "address"),
-                    (None, _) => Effect::Say("nothing to copy: no request was answered yet".to_owned()),
+                    (None, _) => Effect::Say("nothing to copy: no request has been answered yet".to_owned()),
                 };
             }
             action if self.log.act(action) == ListEvent::Nothing => return Effect::Pass,
@@ -135,18 +135,18 @@ impl ApiView {
         let marks = ["●", "○", "✗"];
         let (mark, word, role, says) = match &self.state {
             ApiState::Listening(base) => (marks[0], "listening", Role::Up, base.clone()),
-            ApiState::Off => (marks[1], "off", Role::Dim, "a starts it".to_owned()),
-            ApiState::Failed(reason) => (marks[2], "not listening", Role::Down, format!("{reason}; a tries again")),
+            ApiState::Off => (marks[1], "off", Role::Dim, "press a to start it".to_owned()),
+            ApiState::Failed(reason) => (marks[2], "not listening", Role::Down, format!("{reason}; press a to retry")),
         };
         let key = match (&self.key, self.key_shown) {
-            (None, _) => "none yet: the first start makes one, as does `tokendeck key new`".to_owned(),
+            (None, _) => "no key yet; the first start creates one, and so does `tokendeck key new`".to_owned(),
             (Some(key), true) => key.clone(),
             (Some(key), false) => hidden(key),
         };
         // The address is known only while the server listens.
         let (curl, copies) = match &self.state {
             ApiState::Listening(base) => (format!("curl -s -H \"x-api-key: $(tokendeck key)\" '{base}/tokens'"), "c copies it"),
-            ApiState::Off | ApiState::Failed(_) => ("a starts the API; then a curl line for it is shown here".to_owned(), ""),
+            ApiState::Off | ApiState::Failed(_) => ("press a to start the API; a sample curl command appears here".to_owned(), ""),
         };
         let hint = if self.key_shown { "K hides it" } else { "K shows it" };
         let lines = [("state", String::new(), ""), ("key", key, if self.key.is_some() { hint } else { "" }), ("try", curl, copies)];
@@ -183,15 +183,15 @@ impl ApiView {
         let panel = Panel { note: if total > 0 { &note } else { "" }, focused: true, ..Panel::new(&title) };
         let body = inset(panel.render(area, buffer, theme));
         if self.requests.is_empty() {
-            put(buffer, body, 1, 1, "no request yet", theme.text());
+            put(buffer, body, 1, 1, "no requests yet", theme.text());
             let says = match self.state {
-                ApiState::Listening(_) => "c copies a curl line that asks for the tokens; its answer is shown here",
-                ApiState::Off | ApiState::Failed(_) => "a starts the API; then every request is listed here with its status and time",
+                ApiState::Listening(_) => "press c to copy a curl command that lists the tokens; the request appears here",
+                ApiState::Off | ApiState::Failed(_) => "press a to start the API; each request is listed here with its status and duration",
             };
             put_wrapped(buffer, body, 1, 2, says, 3, theme.dim());
             return;
         }
-        self.log.draw(buffer, ListFrame::new(body, "no request meets the filter"), context, |place| self.requests.get(place));
+        self.log.draw(buffer, ListFrame::new(body, "no request matches the filter"), context, |place| self.requests.get(place));
     }
 }
 

@@ -1,5 +1,5 @@
-//! The Chart view: the selected token's candles and volume with trendlines; zoom, pan, crosshair. It displays the answers of the candles,
-//! trendline, patterns and indicators questions.
+//! The Chart view: the selected token's candles and volume with trendlines; zoom, pan, crosshair. It displays the results of the candles,
+//! trendline, patterns and indicators queries.
 
 mod card;
 mod known;
@@ -345,7 +345,7 @@ impl ChartView {
         if self.passed.is_empty() {
             return area;
         }
-        let says = format!("no {} candles: {} instead", self.passed.join(", "), self.frame());
+        let says = format!("no {} candles; showing {} instead", self.passed.join(", "), self.frame());
         put(buffer, area, 1, 0, &says, context.theme.style(Role::Warning));
         below(area, area.height.min(1))
     }
@@ -396,7 +396,7 @@ impl ChartView {
         }
         // The chart has stored and resampled candles, possibly from two sources.
         let (frame, count) = match answer.made {
-            Some((made, from)) => (&*format!("{frame}+{from}"), format!("{count}, {} made of {from}", format::count(made as u64))),
+            Some((made, from)) => (&*format!("{frame}+{from}"), format!("{count}, {} built from {from}", format::count(made as u64))),
             None => (frame, count),
         };
         let source = match answer.sources.as_slice() {
@@ -418,7 +418,7 @@ impl ChartView {
         title.text(cells)
     }
 
-    /// The column under the crosshair, else the last on screen.
+    /// The column under the crosshair, or the last one on screen.
     fn pointed(&self) -> Option<CandleColumn> {
         let at = self.crosshair.or(self.sheet.len().checked_sub(1 + self.offset))?;
         self.sheet.column(at, self.zoom, self.offset)
@@ -489,7 +489,7 @@ fn draw_stale(answer: Option<&TokenCandles>, buffer: &mut Buffer, area: Rect, co
         (None, None) => return area,
     };
     let (start, age, clock) = (format::candle_time(last), format::age(lag.by), lag.clock.words(&interval));
-    let says = format!("stale: the last {frame}candle is of {start}, {age} behind {clock}");
+    let says = format!("stale: the last {frame}candle started {start}, {age} behind {clock}");
     put(buffer, area, 1, 0, &says, context.theme.style(Role::Warning));
     Rect { y: area.y + area.height.min(1), height: area.height.saturating_sub(1), ..area }
 }

@@ -20,32 +20,32 @@ const NOTES: &[&str] = &[
 
 /// The keys of the comparison, for help and footer.
 const KEYS: &[(Action, &str)] = &[
-    (Action::Left, "The crosshair to the left."),
-    (Action::Right, "The crosshair to the right."),
-    (Action::PageUp, "The crosshair a tenth to the left."),
-    (Action::PageDown, "The crosshair a tenth to the right."),
-    (Action::First, "The crosshair to the first candle."),
-    (Action::Last, "The crosshair off: the last candle."),
-    (Action::Window, "The next period: 7, 30, 90, 365 days, all."),
-    (Action::CompareBase, "Hold the others against the selected token: correlation, beta, return."),
-    (Action::CompareTimeframe, "The next timeframe: 1h, 4h, 1d, 1w."),
-    (Action::Down, "The next token."),
-    (Action::Up, "The token before."),
-    (Action::Sort, "Sort the tokens by the next figure."),
-    (Action::SortReverse, "Reverse the sort."),
-    (Action::Mark, "Take all marks off, and back to the list."),
-    (Action::CompareTokens, "Back to the list; the marks stay."),
-    (Action::Back, "Back to the list; the marks stay."),
+    (Action::Left, "Move the crosshair left."),
+    (Action::Right, "Move the crosshair right."),
+    (Action::PageUp, "Move the crosshair left by a tenth."),
+    (Action::PageDown, "Move the crosshair right by a tenth."),
+    (Action::First, "Move the crosshair to the first candle."),
+    (Action::Last, "Turn the crosshair off: values of the last candle."),
+    (Action::Window, "Next period: 7, 30, 90, 365 days, all."),
+    (Action::CompareBase, "Use the selected token as the benchmark: correlation, beta, return."),
+    (Action::CompareTimeframe, "Next timeframe: 1h, 4h, 1d, 1w."),
+    (Action::Down, "Next token."),
+    (Action::Up, "Previous token."),
+    (Action::Sort, "Sort the tokens by the next column."),
+    (Action::SortReverse, "Reverse the sort order."),
+    (Action::Mark, "Unmark all tokens and go back to the list."),
+    (Action::CompareTokens, "Go back to the list; the marks stay."),
+    (Action::Back, "Go back to the list; the marks stay."),
     (Action::Export, "Export the lines as CSV, JSON, NDJSON or Parquet."),
-    (Action::CopyCurl, "Copy the curl command that gives the same data."),
-    (Action::Palette, "Find an action or a token by name."),
-    (Action::Help, "Show the keys of the comparison."),
+    (Action::CopyCurl, "Copy the curl command for this data."),
+    (Action::Palette, "Find an action or token."),
+    (Action::Help, "Show the comparison's keys."),
 ];
 
 /// From this width the title is in words.
 const WIDE: u16 = 100;
 
-/// The colours of the lines, in token order; the letters distinguish them without colours.
+/// The colors of the lines, in token order; the letters distinguish them without colors.
 pub(super) const ROLES: &[Role] =
     &[Role::Accent, Role::Up, Role::Warning, Role::Down, Role::Text, Role::AccentSoft, Role::UpSoft, Role::WarningSoft, Role::DownSoft];
 
@@ -56,7 +56,7 @@ pub(super) struct Compare {
     open: bool,
     timeframe: Timeframe,
     period: Period,
-    /// The token that the others are held against; the first where it is not among the marks.
+    /// The benchmark token; the first marked token if it is not among the marks.
     base: Option<Address>,
     /// Row indices are those of the answer's tokens.
     legend: List<LegendFields>,
@@ -86,7 +86,7 @@ impl Compare {
         self.marks.iter().map(Address::to_string).collect()
     }
 
-    /// Restores saved marks; invalid ones are left out.
+    /// Restores saved marks; invalid ones are ignored.
     pub(super) fn restore(&mut self, kept: &Json) {
         let marks = kept.as_array().into_iter().flatten().filter_map(|mark| Address::parse(mark.as_str()?));
         self.marks = marks.take(TOKENS_MAX).collect();
@@ -113,14 +113,14 @@ impl Compare {
         if let Some(at) = self.marks.iter().position(|known| *known == token) {
             self.marks.remove(at);
         } else if self.marks.len() == TOKENS_MAX {
-            return Effect::Say(format!("{TOKENS_MAX} tokens are compared at once: Space takes a mark off"));
+            return Effect::Say(format!("up to {TOKENS_MAX} tokens can be compared; press Space to unmark one"));
         } else {
             self.marks.push(token);
         }
         match self.marks.len() {
             0 => Effect::Redraw,
-            1 => Effect::Say(format!("{} marked: mark another, then V compares them", symbol_of(context, &self.marks[0]))),
-            count => Effect::Say(format!("{count} tokens marked: V compares them")),
+            1 => Effect::Say(format!("{} marked; mark another, then press V to compare them", symbol_of(context, &self.marks[0]))),
+            count => Effect::Say(format!("{count} tokens marked; press V to compare them")),
         }
     }
 
@@ -131,7 +131,7 @@ impl Compare {
             tokens.extend(selected.filter(|token| !tokens.contains(token)));
         }
         if tokens.len() < 2 {
-            return Effect::Say("Space marks tokens: with two or more, V compares them".to_owned());
+            return Effect::Say("mark two or more tokens with Space, then press V to compare them".to_owned());
         }
         // The first row is selected, and its token is the one that other views show.
         let first = tokens[0];
@@ -198,7 +198,7 @@ impl Compare {
             Action::Mark => {
                 self.marks.clear();
                 self.open = false;
-                return Effect::Say("marks taken off".to_owned());
+                return Effect::Say("marks removed".to_owned());
             }
             _ => match self.legend.act(action) {
                 ListEvent::Nothing => return Effect::Pass,

@@ -96,11 +96,11 @@ impl View for DataView {
             (Action::Findings, _) => return self.show_findings(context),
             (Action::CountValues | Action::Describe | Action::GroupBy, Open::Nothing) => {
                 let what = match action {
-                    Action::Describe => "a column is described",
-                    Action::GroupBy => "rows are grouped",
-                    _ => "values are counted",
+                    Action::Describe => "describe a column",
+                    Action::GroupBy => "group rows",
+                    _ => "count values",
                 };
-                return Effect::Say(format!("{what} in rows: Enter opens the rows of this table"));
+                return Effect::Say(format!("to {what}, press Enter to open the rows of this table"));
             }
             (_, Open::Findings(_) | Open::Rows(_)) => return Effect::Pass,
             (Action::Open, _) => return self.show_rows(context),
@@ -280,7 +280,7 @@ impl DataView {
         };
         match table {
             None => Effect::Say("nothing is loaded yet".to_owned()),
-            Some(table) if table.findings.counts().is_empty() => Effect::Say(format!("no problems in `{}`", table.schema.name)),
+            Some(table) if table.findings.counts().is_empty() => Effect::Say(format!("no issues in `{}`", table.schema.name)),
             Some(table) => {
                 self.close();
                 self.open = Open::Findings(Box::new(FindingsPane::new(table)));
@@ -313,7 +313,7 @@ impl DataView {
         let panel = Panel { note: &note, focused: true, progress: share, ..Panel::new("tables") };
         let mut body = inset(panel.render(left, buffer, context.theme));
         if let Some(failure) = load.failure.as_ref().filter(|_| !load.running) {
-            progress_line(buffer, &mut body, &format!("! the last load failed: {}", failure.reason), context);
+            progress_line(buffer, &mut body, &format!("! last reload failed: {}", failure.reason), context);
         }
         self.list.draw(buffer, ListFrame::new(body, ""), context, tables::rows(context));
         if let Some(place) = self.list.selected() {
@@ -332,7 +332,7 @@ fn watching(load: &LoadState) -> String {
         Watching::Notified => " · watching",
         Watching::Polling => " · watching, every 2 s",
     };
-    let ended = load.ended.map(|time| format!(" · read {}", format::moment(time)));
+    let ended = load.ended.map(|time| format!(" · loaded {}", format::moment(time)));
     format!("{how}{}", ended.unwrap_or_default())
 }
 
@@ -349,10 +349,10 @@ fn draw_title(buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     let row = Rect { height: 1, ..area };
     let Some(snapshot) = context.snapshot else {
         let folder = context.deck.folder();
-        let says = if context.load.running { "reading" } else { "no dataset in" };
+        let says = if context.load.running { "loading" } else { "no dataset in" };
         put(buffer, row, 1, 0, &format!("{says} {}", folder.display()), theme.dim());
         if !context.load.running {
-            let hint = "`tokendeck demo DIR` writes one to try; r reads it again";
+            let hint = "create demo data with `tokendeck demo DIR`; r reloads";
             let width = text::width(hint) as u16 + 1;
             if row.width > width + 40 {
                 put(buffer, row, row.width - width, 0, hint, theme.dim());
@@ -365,7 +365,7 @@ fn draw_title(buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         dataset.folder.file_name().map_or_else(|| dataset.folder.display().to_string(), |name| name.to_string_lossy().into_owned());
     let title = dataset.title.clone().unwrap_or_else(|| folder.clone());
     let mut x = 1 + put(buffer, row, 1, 0, &text::truncate(&title, 40), theme.strong());
-    x += put(buffer, row, x, 0, &format!("  {}", dataset.license.as_deref().unwrap_or("no license given")), theme.dim());
+    x += put(buffer, row, x, 0, &format!("  {}", dataset.license.as_deref().unwrap_or("no license stated")), theme.dim());
     if dataset.synthetic {
         x += 2 + put(buffer, row, x + 2, 0, "synthetic", theme.style(Role::Warning));
     }

@@ -1,5 +1,5 @@
-//! The DEXes view: the DEXes of the selected token, and one of them in detail: contracts, fee tiers, and the pools with what a sale of some
-//! size loses in each; or the pools on every DEX.
+//! The DEXes view: the DEXes of the selected token, and one of them in detail: contracts, fee tiers, and the pools with the cost of a sell of
+//! some size in each; or the pools on all DEXes.
 
 mod list;
 mod sale;
@@ -252,12 +252,12 @@ impl DexesView {
         let (note, warns) = with_today(note, self.undated(), context);
         let rule = Panel { note: &note, warns, focused: !self.in_pools, progress: asked.then_some(None), ..Panel::new(&title) };
         let body = rule.render(area, buffer, theme);
-        if let Some(sentence) = missing_table(context, "pools", "the DEXes of a token") {
+        if let Some(sentence) = missing_table(context, "pools", "the DEXes view") {
             return say(buffer, body, context, &sentence);
         }
         let Some(known) = self.list.shown(buffer, body, context) else { return };
         if known.answer.dexes.is_empty() {
-            return say(buffer, body, context, "no pool of this token is in the data; 1 chooses another token");
+            return say(buffer, body, context, "no pool of this token in the data; press 1 to choose another token");
         }
         let body = inset(body);
         self.dexes.focused = !self.in_pools;
@@ -360,10 +360,10 @@ fn draw_facts(detail: &DexDetail, buffer: &mut Buffer, area: Rect, context: &Con
     if area.height > y + 6 { y + 1 } else { y }
 }
 
-/// `0.3 %`, or `stable 0.01 %` for a named tier.
+/// `0.3%`, or `stable 0.01%` for a named tier.
 fn tier(tier: &FeeTier) -> String {
     if let Some(percent) = tier.tier.strip_suffix('%') {
-        format!("{} %", percent.trim_end())
+        format!("{}%", percent.trim_end())
     } else {
         format!("{} {}", tier.tier, format::share(tier.fee))
     }

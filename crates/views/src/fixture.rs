@@ -58,7 +58,7 @@ pub(super) fn shown<V: View + Default>() -> (Stage, V) {
     (stage, view)
 }
 
-/// A deck over a dataset, and the rest of a view's context.
+/// A query service over a dataset, and the rest of a view's context.
 pub(super) struct Stage {
     pub(super) deck: Arc<Deck>,
     pub(super) snapshot: Option<Arc<Snapshot>>,

@@ -92,7 +92,7 @@ impl View for GrowthView {
         let days = counted(ranking).map_or_else(|| format!("over {days}"), |counted| format!("over {days} {counted}"));
         let total = (ranking.len() as u64, ["token ranked", "tokens ranked"]);
         draw_list_line(&self.list, &[(days, Role::Dim)], total, buffer, area, context);
-        if let Some(sentence) = missing_table(context, "holder_counts", "the growth of holders") {
+        if let Some(sentence) = missing_table(context, "holder_counts", "holder growth") {
             return say(buffer, below(area, 2), context, &sentence);
         }
         let below = below(area, 1);
@@ -198,7 +198,7 @@ impl GrowthView {
         let grown = |place: usize| ranking.get(place).map(|entry| entry.holders_growth.abs());
         let most = self.list.places().filter_map(grown).fold(0.0, f64::max);
         let empty = if self.list.filter().is_empty() {
-            "no token has two counts this far apart: t tries another window"
+            "no token has holder counts this far apart; t changes the window"
         } else {
             &words::no_match("token")
         };
@@ -212,7 +212,7 @@ impl GrowthView {
         let (Some(Ranked { entry, .. }), theme) = (self.row(context), context.theme) else { return };
         let day = |day: Option<Day>| day.map_or_else(|| format::MISSING.to_owned(), |day| day.to_string());
         let mut x = 1 + put(buffer, row, 1, 0, &entry.token_address.to_string(), theme.accent());
-        let growth = format!("{} %", format::fixed(entry.holders_growth, 4));
+        let growth = format!("{}%", format::fixed(entry.holders_growth, 4));
         let days = format!("{} → {}", day(entry.base_counted), day(entry.last_counted));
         let cap = match entry.market_cap_as_of {
             Some(as_of) => format!("{} of {}", format::exact(entry.market_cap), as_of.day()),
@@ -242,7 +242,7 @@ fn newest(ranking: &[GrowthEntry]) -> Option<Day> {
 fn counted(ranking: &[GrowthEntry]) -> Option<String> {
     let newest = newest(ranking)?;
     let earlier = || ranking.iter().filter_map(|entry| entry.last_counted).filter(|day| *day < newest);
-    let oldest = earlier().min().map(|oldest| format!("; {} counted earlier, from {oldest} on", format::count(earlier().count() as u64)));
+    let oldest = earlier().min().map(|oldest| format!("; {} last counted earlier, from {oldest}", format::count(earlier().count() as u64)));
     Some(format!("to {newest}{}", oldest.unwrap_or_default()))
 }
 

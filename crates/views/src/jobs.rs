@@ -219,9 +219,9 @@ impl JobsView {
         let Some(token) = context.token else {
             let loading = context.snapshot.is_none() && context.load.failure.is_none();
             let why = if loading {
-                "the dataset is still being read: a again when it is"
+                "the dataset is still loading; press a again when it is loaded"
             } else {
-                "no token is selected: choose one in 1 Tokens"
+                "no token is selected; choose one in Tokens (1)"
             };
             return Effect::Warn(why.to_owned());
         };
@@ -234,7 +234,7 @@ impl JobsView {
             if self.list.point_to(|shown| shown == place) {
                 self.follow();
             }
-            return Effect::Say(format!("{id} is already analysing {name}"));
+            return Effect::Say(format!("{id} is already analyzing {name}"));
         }
         self.stored.start(token, name.clone(), context);
         self.newest_before = Some(self.stored.reading.jobs.first().map_or_else(String::new, |job| job.job_id.clone()));
@@ -245,17 +245,17 @@ impl JobsView {
     fn terminate(&mut self, context: &Context<'_>) -> Effect {
         let Some(job) = self.job() else { return Effect::Warn("no job is selected".to_owned()) };
         if job.status.ended() {
-            return Effect::Warn(format!("{} has ended already: it is {}", job.job_id, job.status.word()));
+            return Effect::Warn(format!("{} has already ended: {}", job.job_id, job.status.word()));
         }
         let id = job.job_id.clone();
         self.stored.terminate(id.clone(), context);
         self.refresh(context);
-        Effect::Say(format!("terminating {id}"))
+        Effect::Say(format!("stopping {id}"))
     }
 
     fn open_report(&mut self, context: &Context<'_>) -> Effect {
         let Some(id) = self.job().map(|job| job.job_id.clone()) else {
-            return Effect::Warn("no job is selected: a starts one for the selected token".to_owned());
+            return Effect::Warn("no job is selected; press a to start one for the selected token".to_owned());
         };
         self.reader = Some(ReportPane::waiting(id.clone()));
         self.preview = None;
@@ -287,7 +287,7 @@ impl JobsView {
             Some(json) if json.len() <= CLIPBOARD_MAX => Effect::Copy(json.to_owned(), "report"),
             Some(json) => {
                 let size = model::format::bytes(json.len() as u64);
-                Effect::Warn(format!("{size} is too long for a terminal's clipboard: c copies the curl that gives it"))
+                Effect::Warn(format!("{size} is too long for the terminal's clipboard; press c to copy the curl command for the report"))
             }
             None => Effect::Nothing,
         }

@@ -53,7 +53,7 @@ impl Keymap {
         (map, problems)
     }
 
-    /// Resolves conflicts: where two actions share a key in one scope, the user's binding wins, else the first in the table.
+    /// Resolves conflicts: where two actions share a key in one scope, the user's binding wins, otherwise the first in the table.
     fn resolve_conflicts(&mut self, remapped: &[bool], problems: &mut Vec<String>) {
         for a in 0..KEYS.len() {
             for b in a + 1..KEYS.len() {
@@ -66,7 +66,8 @@ impl Keymap {
                 for chord in shared {
                     self.chords[loses].retain(|other| *other != chord);
                     let (kept, lost) = (KEYS[keeps].action.name(), KEYS[loses].action.name());
-                    problems.push(format!("`{chord}` is a key of `{kept}` and of `{lost}`; it stays with `{kept}`, give `{lost}` another"));
+                    problems
+                        .push(format!("`{chord}` is bound to both `{kept}` and `{lost}`; `{kept}` keeps it, bind `{lost}` to another key"));
                 }
             }
         }
@@ -158,14 +159,14 @@ const ROW_ACTIONS: &[Action] =
 fn unknown_action(name: &str) -> String {
     let names = KEYS.iter().map(|row| row.action.name());
     let nearest = nearest(name, names).unwrap_or("help");
-    format!("`{name}` is not an action that has keys; the nearest is `{nearest}`")
+    format!("`{name}` is not an action; did you mean `{nearest}`?")
 }
 
 fn chords_of(name: &str, value: &toml::Value) -> Result<Vec<Chord>, String> {
     let one = |value: &toml::Value| {
-        let text = value.as_str().ok_or_else(|| format!("the keys of `{name}` must be text like \"Ctrl-P\", not {value}"))?;
+        let text = value.as_str().ok_or_else(|| format!("the keys of `{name}` must be strings such as \"Ctrl-P\", not {value}"))?;
         Chord::parse(text)
-            .ok_or_else(|| format!("`{text}` is not a key for `{name}`; write it like \"g\", \"G\", \"Ctrl-P\", \"PageUp\", \"F5\""))
+            .ok_or_else(|| format!("`{text}` is not a key for `{name}`; write keys such as \"g\", \"G\", \"Ctrl-P\", \"PageUp\", \"F5\""))
     };
     match value {
         toml::Value::Array(keys) => keys.iter().map(one).collect(),
@@ -246,9 +247,9 @@ mod tests {
         assert!(
             problems
                 .iter()
-                .any(|text| text == "`y` is a key of `export` and of `copy_value`; it stays with `export`, give `copy_value` another")
+                .any(|text| text == "`y` is bound to both `export` and `copy_value`; `export` keeps it, bind `copy_value` to another key")
         );
-        assert!(problems.iter().any(|text| text.ends_with("the nearest is `quit`")));
+        assert!(problems.iter().any(|text| text.ends_with("did you mean `quit`?")));
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! What the dashboard shows: the views, one file each, which all show one selected token, and what they are made of. [`view`] is the
-//! interface to the program around them, [`keymap`] the table of keys, [`list`] the lists with columns, order and filter. No view knows
-//! another, none knows the program, and no figure of the market is computed here: the questions' answers are displayed.
+//! The views of the dashboard, one file each, which share one selected token, and their building blocks. [`view`] is the interface to the
+//! program around them, [`keymap`] the table of keys, [`list`] the lists with columns, order and filter. No view depends on another or on
+//! the program, and no market metric is computed here: views display the results of queries.
 
 pub mod api;
 pub mod chart;

@@ -83,9 +83,14 @@ pub trait Fields: Sized + 'static {
         filter::parse_with(text, columns, tokens).map_err(|error| {
             let name = text.get(error.at.clone()).unwrap_or_default();
             let of_tokens = filter::column(name, fields::TokenEntry::COLUMNS).is_some();
-            let absent = format!("no column `{name}`");
+            // The filter's message with the reason for this list in place of its own.
+            let absent = [format!("no column `{name}`"), format!("unknown column `{name}`")];
             let found = format!("`{name}` is a column of Tokens, not of this list");
-            if of_tokens { error.message.replacen(&absent, &found, 1) } else { error.in_text(text) }
+            if of_tokens {
+                absent.iter().fold(error.message.clone(), |says, absent| says.replacen(absent, &found, 1))
+            } else {
+                error.in_text(text)
+            }
         })
     }
 
@@ -123,7 +128,7 @@ pub struct List<L: Fields> {
     order: Option<Vec<u32>>,
     filter: Filter,
     filter_text: String,
-    /// Rows left out by the filter because of missing values.
+    /// Rows excluded by the filter because of missing values.
     pub left_out: RowsLeftOut,
     /// The custom columns of the data, beyond the table of fields.
     own: Vec<Field<L>>,
@@ -242,7 +247,7 @@ impl<L: Fields> List<L> {
         Some((place, next + 1, self.len()))
     }
 
-    /// Handles an action: movement or sorting. A new order is looked at from its first row.
+    /// Handles an action: movement or sorting. A new order selects the first row.
     pub fn act(&mut self, action: Action) -> ListEvent {
         let columns = self.sort_columns();
         match action {
@@ -334,12 +339,12 @@ impl<L: Fields> List<L> {
         L::FIELDS.iter().find(|field| field.column.key == key)
     }
 
-    /// Whether the column is a custom one of the data.
+    /// Whether the column is an extra column of the data.
     pub fn is_own(key: &str) -> bool {
         Self::field(key).is_none()
     }
 
-    /// Sets the custom columns of a generation and, the first time, restores the saved session. False where they are already known.
+    /// Sets the extra columns of a snapshot and, the first time, restores the saved session. False where they are already known.
     pub fn set_own(&mut self, generation: u64, tokens: TokenReader<'_>, own: impl FnOnce() -> Vec<Field<L>>) -> bool {
         if self.own_generation == Some(generation) {
             return false;

@@ -1,4 +1,4 @@
-//! Drawing helpers shared by views: the line above a list, labelled figures, the text for a missing table.
+//! Drawing helpers shared by views: the line above a list, labeled figures, the text for a missing table.
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
@@ -68,14 +68,14 @@ pub(super) fn draw_list_line<L: Fields>(
     }
 }
 
-/// A panel's note with the word that its tables are of today while the data are as of a day, and whether it has it.
+/// The panel's note, marked `current values` if its tables lack history in a point-in-time view, and whether it is marked.
 pub(super) fn with_today(note: impl Into<String>, tables: &[&'static str], context: &Context<'_>) -> (String, bool) {
     let (note, is_today) = (note.into(), context.of_today(tables).is_some());
-    let said = if note.is_empty() { "of today".to_owned() } else { format!("{note} · of today") };
+    let said = if note.is_empty() { "current values".to_owned() } else { format!("{note} · current values") };
     if is_today { (said, true) } else { (note, false) }
 }
 
-/// `12 of 80 · 31 have no age, 4 no score`: a list's note, with the rows that its filter left out because of missing values; as one number
+/// `12 of 80 · 31 have no age, 4 no score`: a list's note with the rows that its filter excluded because of missing values; as one number
 /// if that takes more than `room` cells.
 pub(super) fn with_left_out(note: String, left_out: &RowsLeftOut, room: usize) -> String {
     let have = |rows: u64| if rows == 1 { "has" } else { "have" };
@@ -123,23 +123,19 @@ impl Timeframe {
     }
 }
 
-/// The text for a table that the dataset lacks, or has not loaded yet; `None` for a loaded one.
+/// The message for a table that is missing, unusable or still loading; `None` for a loaded one.
 pub(super) fn missing_table(context: &Context<'_>, table: &str, for_what: &str) -> Option<String> {
     let snapshot = context.snapshot?;
     if let Some(TableState::Unusable(reason)) = snapshot.dataset.table(table).map(|table| &table.state) {
-        return Some(format!(
-            "the `{table}` table is there and could not be used: {reason}; put it right for {for_what}, then press r; see Data (9)"
-        ));
+        return Some(format!("the `{table}` table is unusable: {reason}; fix it for {for_what}, then press r (see Data, 9)"));
     }
     if snapshot.dataset.importing.contains(&table) {
-        return Some(format!("the `{table}` table is still being read: {}", how_far(context, table)));
+        return Some(format!("the `{table}` table is still loading: {}", how_far(context, table)));
     }
     (!snapshot.dataset.has(table)).then(|| {
         let folder = snapshot.dataset.folder.display().to_string();
         let place = if folder.is_empty() { String::new() } else { format!(" to {folder}") };
-        format!(
-            "no `{table}` table in this dataset: add {table}.csv, .parquet or .ndjson{place} for {for_what}, then press r; see Data (9)"
-        )
+        format!("no `{table}` table: add {table}.csv, .parquet or .ndjson{place} for {for_what}, then press r (see Data, 9)")
     })
 }
 
@@ -165,7 +161,7 @@ pub(super) fn role_of(text: &str) -> Role {
     if text == format::MISSING { Role::Dim } else { Role::Text }
 }
 
-/// An optional integer as a float, for number formats. Beyond 2^53 the text is rounded, as in the humanised form.
+/// An optional integer as a float, for number formats. Beyond 2^53 the text is rounded, as in the humanized form.
 pub(super) fn float(value: Option<i64>) -> Option<f64> {
     value.map(|value| value as f64)
 }
@@ -192,7 +188,7 @@ pub(super) fn whole_or_short(address: &Address, cells: usize, role: Role) -> Cel
     Cell::new(if whole { address.to_string() } else { address.short() }, role)
 }
 
-/// A figure in a list; with its day and dim if it is older than the others of its line.
+/// A value in a list; dim and with its date if it is older than the others in its row.
 pub(super) fn dated(value: Option<f64>, outdated: Option<Day>) -> Cell {
     let text = format::human(value);
     match outdated.filter(|_| value.is_some()) {
@@ -201,7 +197,7 @@ pub(super) fn dated(value: Option<f64>, outdated: Option<Day>) -> Cell {
     }
 }
 
-/// Width of a figure with its day.
+/// Width of a value with its date.
 pub(super) const DATED: u16 = 16;
 
 /// A price in a list, dim if stale.

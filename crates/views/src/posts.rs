@@ -176,14 +176,14 @@ impl PostsView {
         if !self.pages.answered() {
             return progress::skeleton(area, buffer, context.theme);
         }
-        let nothing = if self.all { "no post" } else { "no post of this token; a shows every token's" };
+        let nothing = if self.all { "no posts" } else { "no posts about this token; press a for all tokens" };
         let empty = if self.list.filter().is_empty() { nothing } else { &words::no_match("post") };
         self.list.draw(buffer, ListFrame::new(area, empty), context, |place| Some(ListedPost { post: self.pages.post(place)?, context }));
     }
 
     fn draw_line(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let whose = match (self.all, self.token) {
-            (true, _) => "of every token".to_owned(),
+            (true, _) => "of all tokens".to_owned(),
             (false, Some(token)) => format!("of {}", symbol_of(context, &token)),
             (false, None) => "no token selected".to_owned(),
         };
@@ -192,7 +192,7 @@ impl PostsView {
             _ => snapshot.dataset.posts().len(),
         });
         let total = posts.unwrap_or(self.pages.total()) as u64;
-        let age = format!("age to {}", context.newest_post().minute_text());
+        let age = format!("ages as of {}", context.newest_post().minute_text());
         draw_list_line(&self.list, &[(whose, Role::Dim), (age, Role::Dim)], (total, ["post", "posts"]), buffer, area, context);
     }
 }

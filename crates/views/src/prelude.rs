@@ -1,5 +1,4 @@
-//! What nearly every view is written with: the view's contract, its list, the panels and texts it draws. Figures and questions are named by
-//! each view itself.
+//! Imports of nearly every view: the view's contract, its list, and the panels and texts it draws. Each view imports its own queries.
 
 pub(super) use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 pub(super) use ratatui::{buffer::Buffer, layout::Rect};

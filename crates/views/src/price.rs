@@ -19,7 +19,7 @@ pub(super) struct Price {
 }
 
 impl Price {
-    /// Asks nothing while there is no space.
+    /// Runs no query while there is no space.
     pub(super) fn refresh(&mut self, token: Option<Address>, context: &Context<'_>) {
         if self.token != token {
             self.token = token;
@@ -43,7 +43,7 @@ impl Price {
             summary(context, &token).and_then(stale).map_or_else(String::new, |behind| format!(" · stale: {} behind", format::age(behind)));
         let title = format!("{} · 1d{behind}", symbol_of(context, &token));
         let progress = self.asked.progress().map(|_| None);
-        let rule = Panel { note: "3 opens the chart", progress, ..Panel::new(&title) };
+        let rule = Panel { note: "press 3 for the chart", progress, ..Panel::new(&title) };
         let body = rule.render(area, buffer, context.theme);
         let Some(known) = self.asked.shown(buffer, body, context) else { return };
         let candles = by_column(&known.answer.candles);

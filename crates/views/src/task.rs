@@ -1,4 +1,4 @@
-//! A background task for work that is no question of the deck (a store on disk, an order of many rows): started, polled, cancelled on drop.
+//! A background task for work other than a query (a store on disk, sorting many rows): started, polled, canceled on drop.
 
 use std::{
     sync::{
@@ -12,7 +12,7 @@ use std::{
 use model::error::{Code, Problem, Result};
 use query::question::progress::Progress;
 
-/// Wakes the event loop, from any thread: an answer has arrived.
+/// Wakes the event loop, from any thread: a result has arrived.
 pub type Wake = Arc<dyn Fn() + Send + Sync>;
 
 #[derive(Debug)]
@@ -52,7 +52,7 @@ impl<T: Send + 'static> BackgroundTask<T> {
         match self.receiver.try_recv() {
             Ok(outcome) => Some(outcome),
             Err(TryRecvError::Empty) => None,
-            Err(TryRecvError::Disconnected) => Some(Err(Problem::new(Code::Defect, "The work ended without an answer: try it again."))),
+            Err(TryRecvError::Disconnected) => Some(Err(Problem::new(Code::Defect, "The task ended without a result; try again."))),
         }
     }
 

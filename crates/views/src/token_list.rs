@@ -1,4 +1,4 @@
-//! Behaviour shared by the token lists, Tokens and Growth: marking and comparing, stars, cell selection, stepping to neighbouring tokens.
+//! Behavior shared by the token lists, Tokens and Growth: marking and comparing, stars, cell selection, stepping to neighboring tokens.
 //! The rows are each view's.
 
 use super::compare::Compare;
@@ -128,7 +128,7 @@ pub(super) trait TokenList: View {
     }
 }
 
-/// The custom columns of the `tokens` file, shown by default where they fit. One whose name collides with a field of the list takes the
+/// The extra columns of the `tokens` file, shown by default where they fit. One whose name collides with a field of the list takes the
 /// prefix `own_`.
 pub(super) fn own_fields<L: Fields>(dataset: &Dataset) -> Vec<Field<L>> {
     let taken = |name: &str| filter::column(name, &L::filter_columns()).is_some() || L::FIELDS.iter().any(|field| field.column.key == name);

@@ -1,5 +1,5 @@
-//! The interface between a view and the application: a view reads a `Context`, holds the answers it asked for, and returns an `Effect`. A
-//! view knows no other view, asks only the deck, and never blocks.
+//! The interface between a view and the application: a view reads a `Context`, keeps the results of its queries, and returns an `Effect`. A
+//! view knows no other view, queries only the query service, and never blocks.
 
 mod desk;
 mod picture;
@@ -42,45 +42,45 @@ pub struct Context<'a> {
     pub deck: &'a Arc<Deck>,
     pub jobs: Option<&'a Arc<Jobs>>,
     pub api: &'a dyn ApiDesk,
-    /// `None` until the first generation is loaded.
+    /// `None` until the first snapshot is loaded.
     pub snapshot: Option<&'a Arc<Snapshot>>,
     pub load: &'a LoadState,
     /// The program's token, shared by all views.
     pub token: Option<Address>,
     pub watchlist: &'a HashSet<Address>,
-    /// The person's levels and notes.
+    /// The user's levels and notes.
     pub annotations: &'a Annotations,
     pub alerts: &'a HashMap<Address, AlertMark>,
     pub theme: &'a Theme,
     /// ASCII glyphs only.
     pub ascii: bool,
-    /// The wall clock, for what the program did: jobs, reading the data.
+    /// The wall clock, for the program's own events: jobs, loading the data.
     pub now: Time,
     pub wake: &'a Wake,
     pub picture: &'a PictureSlot,
 }
 
 impl Context<'_> {
-    /// The time from which ages in the market count: that which the data are as of, else that which several tokens have reached.
+    /// The reference time of ages in the market: the point in time of the view, or the latest time that several tokens have reached.
     pub fn newest(&self) -> Time {
         self.as_of().or(self.snapshot.and_then(|snapshot| snapshot.market.newest)).unwrap_or(self.now)
     }
 
-    /// The same of posts, whose ages do not count from other tables.
+    /// The reference time of the ages of posts, which do not depend on other tables.
     pub fn newest_post(&self) -> Time {
         self.as_of().or(self.snapshot.and_then(|snapshot| snapshot.market.newest_post)).unwrap_or(self.now)
     }
 
-    /// The warning that figures of these tables are of today while the data are as of a day; none where they are of that day.
+    /// The warning that these tables show current values in a point-in-time view; `None` if they have a history.
     pub fn of_today(&self, tables: &[&'static str]) -> Option<String> {
         let (dataset, day) = (&self.snapshot?.dataset, self.as_of()?.day());
         let word = |table: &&'static str| match *table {
-            "tokens" => (!dataset.own_columns().is_empty()).then_some("columns of your own"),
+            "tokens" => (!dataset.own_columns().is_empty()).then_some("extra columns"),
             "posts" => Some("impressions, engagement"),
             table => Some(table),
         };
         let words: Vec<&str> = tables.iter().filter(|table| dataset.is_of_today(table)).filter_map(word).collect();
-        (!words.is_empty()).then(|| format!("of today, not of {day}: {}", words.join(", ")))
+        (!words.is_empty()).then(|| format!("current, not as of {day}: {}", words.join(", ")))
     }
 
     /// The names of the tokens in the data.
@@ -88,7 +88,7 @@ impl Context<'_> {
         self.snapshot.map_or_else(TokenReader::default, |snapshot| TokenReader::of(&**snapshot))
     }
 
-    /// The moment that the data are as of; none: the present.
+    /// The point in time of the view; `None` for the present.
     pub fn as_of(&self) -> Option<Time> {
         self.snapshot?.dataset.as_of.as_ref().map(|as_of| as_of.time)
     }
@@ -378,17 +378,17 @@ impl Export {
     /// All rows to be written.
     #[cfg(test)]
     pub(crate) fn values(self) -> Vec<Vec<serde_json::Value>> {
-        let rows = (self.rows)(&Progress::default()).expect("rows that can be had");
+        let rows = (self.rows)(&Progress::default()).expect("rows");
         rows.values(self.columns.len()).expect("cells written as JSON")
     }
 }
 
-/// A question that a view keeps up to date: the current answer, and the pending one. The last answer stays on screen until the next
+/// A query that a view keeps up to date: the current result, and the pending one. The last result stays on screen until the next
 /// outcome.
 pub struct ViewQuestion<Q: Question> {
     question: Option<(u64, Q)>,
     pending: Option<PendingAnswer<Q::Answer>>,
-    /// The current answer, shared while it is drawn.
+    /// The current result, shared while it is drawn.
     pub known: Option<Arc<CachedAnswer<Q::Answer>>>,
     pub problem: Option<Problem>,
 }
@@ -400,7 +400,7 @@ impl<Q: Question> Default for ViewQuestion<Q> {
 }
 
 impl<Q: Question + PartialEq> ViewQuestion<Q> {
-    /// Asks the question, unless it is already asked of this generation, and takes an arrived answer. Returns whether the display changed.
+    /// Runs the query, unless it already ran on this snapshot, and takes an arrived result. Returns whether the display changed.
     pub fn refresh(&mut self, question: Q, context: &Context<'_>) -> bool {
         let Some(snapshot) = context.snapshot else { return false };
         // With tables still loading the answer would be wrong.
@@ -431,22 +431,22 @@ impl<Q: Question + PartialEq> ViewQuestion<Q> {
         changed
     }
 
-    /// Has the question asked again; the current answer stays until then.
+    /// Marks the query to run again; the current result stays until then.
     pub fn ask_again(&mut self) {
         self.question = None;
     }
 
-    /// Resets everything; a pending answer is cancelled.
+    /// Resets everything; a pending query is canceled.
     pub fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// The current answer.
+    /// The current result.
     pub fn answer(&self) -> Option<&Q::Answer> {
         self.known.as_deref().map(|known| &known.answer)
     }
 
-    /// The answer to draw; where there is none, why, or that it is awaited, is drawn in its place.
+    /// The result to draw; without one, draws the error or the loading placeholder instead.
     pub fn shown(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> Option<Arc<CachedAnswer<Q::Answer>>> {
         if let Some(problem) = &self.problem {
             panel::failure(area, buffer, context.theme, &problem.detail);
@@ -460,7 +460,7 @@ impl<Q: Question + PartialEq> ViewQuestion<Q> {
         self.question.as_ref().map(|(_, question)| question)
     }
 
-    /// (done, total) of a pending answer.
+    /// (done, total) of a pending query.
     pub fn progress(&self) -> Option<(u64, u64)> {
         self.pending.as_ref().map(PendingAnswer::progress)
     }

@@ -12,15 +12,18 @@ pub fn draw(needs: &[&str], buffer: &mut Buffer, area: Rect, context: &Context<'
     let Some(snapshot) = context.snapshot else {
         match &context.load.failure {
             Some(failure) if !context.load.running => {
-                let says = format!("{}; r tries again, : opens another dataset", failure.reason);
+                let says = format!("{}; press r to retry, or : to open another dataset", failure.reason);
                 panel::failure(area, buffer, context.theme, &says);
             }
             _ => {
                 let under_way = context.load.tables.iter().filter(|(_, done, total)| done < total || *total == 0);
                 let tables: Vec<&str> = under_way.map(|(name, ..)| name.as_str()).collect();
                 let read = context.load.tables.len() - tables.len();
-                let says =
-                    format!("reading the dataset {}: {}", context.deck.folder().display(), many(read as u64, "table read", "tables read"));
+                let says = format!(
+                    "loading the dataset {}: {}",
+                    context.deck.folder().display(),
+                    many(read as u64, "table loaded", "tables loaded")
+                );
                 draw_tables(&says, &tables, buffer, area, context);
             }
         }
@@ -34,11 +37,11 @@ pub fn draw(needs: &[&str], buffer: &mut Buffer, area: Rect, context: &Context<'
     let (named, are) = (named.join(", "), if tables.len() == 1 { "is" } else { "are" });
     if context.load.running {
         let them = if tables.len() == 1 { "it" } else { "them" };
-        let says = format!("{named} {are} being read for the first time; missing figures come with {them}");
+        let says = format!("{named} {are} loading for the first time; missing values appear with {them}");
         draw_tables(&says, &tables, buffer, area, context);
     } else {
         let why = context.load.failure.as_ref().map_or_else(String::new, |failure| format!(": {}", failure.reason));
-        panel::failure(area, buffer, context.theme, &format!("{named} {are} not read yet{why}; r reads the data again"));
+        panel::failure(area, buffer, context.theme, &format!("{named} {are} not loaded yet{why}; press r to reload"));
     }
     true
 }
@@ -70,12 +73,12 @@ fn share(context: &Context<'_>, table: &str) -> Option<f64> {
     progress::share((*done, *total))
 }
 
-/// `42 %`, the bytes read where the total is unknown, or that loading has not begun.
+/// `42%`, the bytes read where the total is unknown, or that loading has not started.
 pub(super) fn how_far(context: &Context<'_>, table: &str) -> String {
     let row = context.load.tables.iter().find(|(name, ..)| name == table);
     match (share(context, table), row) {
-        (Some(share), _) => format!("{} %", (share.clamp(0.0, 1.0) * 100.0).floor()),
+        (Some(share), _) => format!("{}%", (share.clamp(0.0, 1.0) * 100.0).floor()),
         (None, Some((_, done, _))) if *done > 0 => format::bytes(*done),
-        _ => "not begun".to_owned(),
+        _ => "not started".to_owned(),
     }
 }

@@ -156,8 +156,8 @@ impl View for YieldView {
             return panel::failure(inner(below), buffer, context.theme, problem);
         }
         if self.amounts.is_empty() {
-            let hint = "No wallet yet: press / and type amounts, as in 12.5 WETH, 250k USDC@base, or paste the JSON body of a request; \
-                        a adds the selected token. The plan is made at once, with a proof of how near to the best possible it is.";
+            let hint = "No wallet yet. Press / and type amounts, as in 12.5 WETH, 250k USDC@base, or paste the JSON body of a request; \
+                        a adds the selected token. The plan appears at once, with an upper bound on what any plan could yield.";
             return say(buffer, inner(below), context, hint);
         }
         if let Some(problem) = &self.plan.problem {
@@ -296,7 +296,7 @@ impl YieldView {
     /// Opens the line with the selected token appended.
     fn add(&self, context: &Context<'_>) -> Effect {
         let Some((token, snapshot)) = context.token.zip(context.snapshot) else {
-            return Effect::Say("no token is selected: 1 chooses one".to_owned());
+            return Effect::Say("no token is selected; press 1 to choose one".to_owned());
         };
         if self.amounts.contains_key(&token) && !self.line.trim_start().starts_with('{') {
             // A second amount would be added to the first.
@@ -315,7 +315,7 @@ impl YieldView {
             return Effect::Say("select a row of the plan first".to_owned());
         };
         if self.line.trim_start().starts_with('{') {
-            return Effect::Warn("the wallet is a JSON request: edit it with /".to_owned());
+            return Effect::Warn("the wallet is a JSON request; edit it with /".to_owned());
         }
         let is_other =
             |part: &&str| !matches!(wallet::parse(part, snapshot), Ok(WalletInput::Typed { amounts, .. }) if amounts.contains_key(&token));
@@ -340,7 +340,7 @@ impl YieldView {
     /// Opens the line with the minimum APY at its end, for editing.
     fn type_minimum(&self) -> Effect {
         if self.line.trim_start().starts_with('{') {
-            return Effect::Warn("the wallet is a JSON request: edit its minApy with /".to_owned());
+            return Effect::Warn("the wallet is a JSON request; edit its minApy with /".to_owned());
         }
         let wallet = self.without_minimum();
         let comma = if wallet.is_empty() { "" } else { ", " };
@@ -349,7 +349,7 @@ impl YieldView {
 
     fn no_minimum(&mut self, context: &Context<'_>) -> Effect {
         let Some(snapshot) = context.snapshot.filter(|_| !self.line.trim_start().starts_with('{')) else {
-            return Effect::Warn("the wallet is a JSON request: edit its minApy with /".to_owned());
+            return Effect::Warn("the wallet is a JSON request; edit its minApy with /".to_owned());
         };
         let line = self.without_minimum();
         self.unread = self.read_line(&line, snapshot).err();
@@ -365,7 +365,7 @@ impl YieldView {
 
     /// The settings in a few words.
     fn settings_text(&self) -> String {
-        format!("{} risk · min APY {} %{}", self.risk.word(), format::exact(Some(self.min_apy)), self.limits())
+        format!("{} risk · min APY {}%{}", self.risk.word(), format::exact(Some(self.min_apy)), self.limits())
     }
 
     /// ` · base only · ×2`

@@ -150,7 +150,7 @@ impl<'a> ChartData<'a> {
         }
     }
 
-    /// Number of candles that fit in the area beside labels of so many cells, for choosing the data.
+    /// Number of candles that fit in the area next to labels of this width, for choosing the data.
     pub fn capacity(area: Rect, label: u16, columns: u16, future: u16) -> usize {
         usize::from((area.width.saturating_sub(layout::AXIS + label) / columns.max(1)).saturating_sub(future))
     }
@@ -166,7 +166,7 @@ pub fn render(data: &ChartData<'_>, area: Rect, buf: &mut Buffer, theme: &Theme)
     draw(data, area, buf, theme).0
 }
 
-/// As `render`, with words and axes alone; the rest is for a picture under them. In a theme without colours there is none, and all is cells.
+/// As `render`, with words and axes alone; the rest is for a picture under them. In a theme without colors there is none, and all is cells.
 pub fn render_words(data: &ChartData<'_>, area: Rect, buf: &mut Buffer, theme: &Theme) -> (ChartLayout, Option<PlotScene>) {
     let (layout, words) = draw(data, area, buf, theme);
     let scene = scene::scene(data, &layout, theme).filter(|scene| !layout.plot.is_empty() && !scene.area.is_empty());

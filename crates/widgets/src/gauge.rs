@@ -66,7 +66,7 @@ pub fn huge(area: Rect, buf: &mut Buffer, number: &str, style: Style, ascii: boo
     for y in 0..HUGE_ROWS {
         let full = |c: char| if y % 2 == 0 { c == '█' || c == '▀' } else { c == '█' || c == '▄' };
         for (x, _) in rows[usize::from(y / 2)].chars().enumerate().filter(|(_, c)| full(*c)) {
-            // Gaps are not written: without colours a style may underline.
+            // Gaps are not written: without colors a style may underline.
             super::put(buf, area, x as u16 * 2, y, "██", style);
         }
     }

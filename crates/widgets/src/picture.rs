@@ -24,7 +24,7 @@ pub fn text(buffer: &Buffer) -> String {
     out
 }
 
-/// The cells with their colours as escape sequences.
+/// The cells with their colors as escape sequences.
 pub fn ansi(buffer: &Buffer) -> String {
     let mut out = String::new();
     for line in lines(buffer) {
@@ -150,7 +150,7 @@ fn sgr(out: &mut String, style: Style) {
     }
 }
 
-/// The sixteen ANSI colours in code order, in xterm's values.
+/// The sixteen ANSI colors in code order, in xterm's values.
 const SIXTEEN: [(Color, &str); 16] = [
     (Color::Black, "#000000"),
     (Color::Red, "#cd3131"),

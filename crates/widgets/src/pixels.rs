@@ -1,4 +1,4 @@
-//! Pictures in pixels: a canvas of at most 256 colours with anti-aliased strokes, what is drawn on it, and its codings as PNG and sixel.
+//! Pictures in pixels: a canvas of at most 256 colors with anti-aliased strokes, what is drawn on it, and its codings as PNG and sixel.
 
 pub mod letters;
 pub mod plot;
@@ -9,7 +9,7 @@ use std::ops::Range;
 
 pub use crate::theme::Rgb;
 
-/// Colours of a canvas: as many as an 8-bit palette and most sixel terminals have.
+/// Colors of a canvas: as many as an 8-bit palette and most sixel terminals have.
 const COLORS_MAX: usize = 256;
 
 /// Steps of coverage at the edge of a stroke. Few, so that the palette stays small; eight look smooth.
@@ -26,7 +26,7 @@ pub struct PixelCanvas {
     pixels: Vec<u8>,
     palette: Vec<Rgb>,
     inks: Vec<Rgb>,
-    /// By ink and step: the colour that each one becomes under it, once known.
+    /// By ink and step: the color that each one becomes under it, once known.
     mixes: Vec<[Option<u8>; COLORS_MAX]>,
 }
 
@@ -57,7 +57,7 @@ impl PixelCanvas {
         self.palette.get(usize::from(*index)).copied()
     }
 
-    /// The number of a colour to draw with.
+    /// The number of a color to draw with.
     pub fn ink(&mut self, color: Rgb) -> usize {
         self.inks.iter().position(|ink| *ink == color).unwrap_or_else(|| {
             self.inks.push(color);
@@ -66,7 +66,7 @@ impl PixelCanvas {
         })
     }
 
-    /// The palette index of a colour under so many steps of an ink.
+    /// The palette index of a color under `step` steps of an ink.
     fn mix(&mut self, under: u8, ink: usize, step: usize) -> u8 {
         let place = ink * STEPS + step - 1;
         if let Some(known) = self.mixes[place][usize::from(under)] {
@@ -78,7 +78,7 @@ impl PixelCanvas {
         index
     }
 
-    /// The colour in the palette, or the nearest where that is full.
+    /// The color in the palette, or the nearest where that is full.
     fn index_of(&mut self, color: Rgb) -> u8 {
         if let Some(index) = self.palette.iter().position(|known| *known == color) {
             return index as u8;
@@ -94,7 +94,7 @@ impl PixelCanvas {
         (0..self.palette.len()).min_by_key(|&index| far(self.palette[index])).map_or(0, |index| index as u8)
     }
 
-    /// Covers a pixel with so many steps of an ink; outside the canvas nothing.
+    /// Covers a pixel with steps of an ink; does nothing outside the canvas.
     pub fn dab(&mut self, x: i64, y: i64, ink: usize, step: usize) {
         if step == 0 || x < 0 || y < 0 || x >= self.width as i64 || y >= self.height as i64 {
             return;

@@ -20,7 +20,7 @@ pub fn bar(share: f64, cells: usize) -> String {
     text
 }
 
-/// Draws a bar in the role's colour at the top left of `area`, over a faint track of the full width.
+/// Draws a bar in the role's color at the top left of `area`, over a faint track of the full width.
 fn bar_over_track(area: Rect, buf: &mut Buffer, theme: &Theme, share: f64, role: Role) {
     let cells = usize::from(area.width);
     super::put(buf, area, 0, 0, &"─".repeat(cells), theme.style(Role::Grid));
@@ -42,17 +42,17 @@ pub fn share((done, total): (u64, u64)) -> Option<f64> {
     (total > 0).then(|| done as f64 / total as f64)
 }
 
-/// A bar with its percentage: `██████▌──────  52 %`.
+/// A bar with its percentage: `██████▌──────  52%`.
 pub fn render(area: Rect, buf: &mut Buffer, theme: &Theme, done: f64, role: Role) {
     let done = if done.is_nan() { 0.0 } else { done.clamp(0.0, 1.0) };
     // Rounded down, so that 100 means done.
-    let figure = format!("{:3.0} %", (done * 100.0).floor());
+    let figure = format!("{:3.0}%", (done * 100.0).floor());
     if area.width < 12 {
         super::put(buf, area, 0, 0, figure.trim_start(), theme.text());
         return;
     }
-    bar_over_track(Rect { width: area.width - 7, ..area }, buf, theme, done, role);
-    super::put(buf, area, area.width - 5, 0, &figure, theme.text());
+    bar_over_track(Rect { width: area.width - 6, ..area }, buf, theme, done, role);
+    super::put(buf, area, area.width - 4, 0, &figure, theme.text());
 }
 
 /// Draws dim placeholder lines of uneven, fixed lengths.
@@ -93,7 +93,7 @@ mod tests {
         let area = Rect::new(0, 0, 20, 1);
         let mut buffer = Buffer::empty(area);
         render(area, &mut buffer, &Theme::default(), 0.999, Role::Accent);
-        assert!(line(&buffer, 0).ends_with(" 99 %"), "{}", line(&buffer, 0));
+        assert!(line(&buffer, 0).ends_with(" 99%"), "{}", line(&buffer, 0));
     }
 
     #[test]

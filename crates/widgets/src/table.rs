@@ -47,7 +47,7 @@ impl Cell {
         Self::figure(model::format::human(Some(value))).or(model::format::brief(value))
     }
 
-    /// A change in percent in its colour; the sign `%` is in the column's title.
+    /// A change in percent in its color; the sign `%` is in the column's title.
     pub fn change(percent: Option<f64>) -> Self {
         let text = model::format::change(percent).trim_end_matches(" %").to_owned();
         Self::new(text, percent.map_or(Role::Dim, Role::of_change))

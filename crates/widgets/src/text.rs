@@ -10,7 +10,7 @@ use unicode_width::UnicodeWidthChar;
 /// Maximum number of combining marks on one letter.
 const MARKS_MAX: usize = 4;
 
-/// Zero-width characters that can hide or reorder their neighbours: soft hyphen, joiners and fillers, direction marks, overrides and
+/// Zero-width characters that can hide or reorder their neighbors: soft hyphen, joiners and fillers, direction marks, overrides and
 /// isolates, invisible operators, tags. ZWJ is not among them: it is removed once grapheme clusters are formed.
 const INVISIBLE: &[RangeInclusive<char>] = &[
     '\u{ad}'..='\u{ad}',
@@ -133,7 +133,7 @@ fn before_number(text: &str, end: usize) -> &str {
     text[..start].strip_suffix('(').map_or(&text[..start], str::trim_end)
 }
 
-/// The first of the texts that fits in `cells`, else the last.
+/// The first text that fits in `cells`, or the last one.
 pub fn fitting(texts: impl IntoIterator<Item = String>, cells: usize) -> String {
     let mut shortest = String::new();
     for text in texts {
@@ -261,7 +261,7 @@ mod tests {
         let cases = [
             ("Gini 0.661", 8, "Gini …"),
             ("1,260,000,000,000", 9, "…"),
-            ("min APY 2.5 %", 11, "min APY …"),
+            ("min APY 2.5%", 11, "min APY …"),
             ("a 1.26T b", 5, "a …"),
             ("a\u{a0}1.26T b", 5, "a\u{a0}…"),
             ("read 2026-11-22 ok", 12, "read …"),

@@ -1,4 +1,4 @@
-//! Roles, and their styles in a theme at the terminal's colour depth. Views name roles, never colours.
+//! Roles, and their styles in a theme at the terminal's color depth. Views name roles, never colors.
 
 mod palette;
 
@@ -8,7 +8,7 @@ pub use self::palette::{BUILTIN, Palette};
 
 macro_rules! roles {
     ($($name:ident $key:literal $says:literal;)*) => {
-        /// The meaning of a colour. `*Soft` is a second, quieter strength, for bars and shades.
+        /// The meaning of a color. `*Soft` is a second, quieter strength, for bars and shades.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Role { $(#[doc = $says] $name),* }
 
@@ -23,22 +23,22 @@ macro_rules! roles {
 }
 
 roles! {
-    Text "text" "What is read.";
-    Dim "dim" "Titles, units, axes' figures, missing values.";
-    Grid "grid" "Rules, axes, tracks of bars.";
+    Text "text" "Body text.";
+    Dim "dim" "Titles, units, axis labels, missing values.";
+    Grid "grid" "Rules, axes, bar tracks.";
     Accent "accent" "Focus, the active tab, matches.";
     AccentSoft "accent_soft" "The quieter accent.";
     Up "up" "Rising, good.";
     UpSoft "up_soft" "The quieter up.";
     Down "down" "Falling, bad.";
     DownSoft "down_soft" "The quieter down.";
-    Warning "warning" "Needs a look.";
+    Warning "warning" "Needs attention.";
     WarningSoft "warning_soft" "The quieter warning.";
-    Curve "curve" "The first indicator over candles, which no line of a trend or pattern has.";
-    CurveSecond "curve_second" "The second one.";
-    Background "background" "Behind everything (a background).";
+    Curve "curve" "The first indicator drawn over candles; no trendline or pattern uses it.";
+    CurveSecond "curve_second" "The second indicator.";
+    Background "background" "Background of the screen.";
     Panel "panel" "Background of overlays.";
-    Selection "selection" "Behind the selected row (a background).";
+    Selection "selection" "Background of the selected row.";
 }
 
 impl Role {
@@ -57,7 +57,7 @@ impl Role {
     }
 }
 
-/// The colour depth of the terminal.
+/// The color depth of the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Depth {
     None,
@@ -119,10 +119,10 @@ pub struct Appearance {
     pub fixed: bool,
 }
 
-/// Share of the role's colour in its tint: visible, and text of the same colour stays readable on it.
+/// Share of the role's color in its tint: visible, and text of the same color stays readable on it.
 const TINT: f64 = 0.13;
 
-/// A palette, reduced to the terminal's colour depth.
+/// A palette, reduced to the terminal's color depth.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Theme {
     depth: Depth,
@@ -159,7 +159,7 @@ impl Theme {
         self.styles[role as usize]
     }
 
-    /// The role's colour; `None` where the terminal's own colours are used, which are not known.
+    /// The role's color; `None` where the terminal's own colors are used, which are not known.
     pub fn rgb(&self, role: Role) -> Option<Rgb> {
         let style = self.style(role);
         match style.fg.filter(|_| style.bg.is_none()).or(style.bg)? {
@@ -181,7 +181,7 @@ impl Theme {
         self.style(Role::Accent)
     }
 
-    /// Headings: the text colour, bold.
+    /// Headings: the text color, bold.
     pub fn strong(&self) -> Style {
         self.text().add_modifier(Modifier::BOLD)
     }
@@ -191,7 +191,7 @@ impl Theme {
         self.accent().add_modifier(Modifier::UNDERLINED)
     }
 
-    /// A faint background in the role's colour, to shade a span of a chart; empty where the terminal has no faint colours.
+    /// A faint background in the role's color, to shade a span of a chart; empty where the terminal has no faint colors.
     pub fn tint(&self, role: Role) -> Style {
         let place = match role {
             Role::Up | Role::UpSoft => 1,
@@ -220,8 +220,8 @@ fn style(palette: &Palette, role: Role, options: Options) -> Style {
     }
 }
 
-/// Style for sixteen colours: the terminal's own foreground and background stay, and each role gets a fixed named colour; the user's
-/// sixteen colours are unknown, so the nearest one cannot be computed.
+/// Style for sixteen colors: the terminal's own foreground and background stay, and each role gets a fixed named color; the user's
+/// sixteen colors are unknown, so the nearest one cannot be computed.
 fn sixteen(palette: &Palette, role: Role, options: Options) -> Style {
     let light = palette.light;
     let pair = |dark: Color, bright: Color| if light { dark } else { bright };
@@ -247,14 +247,14 @@ fn sixteen(palette: &Palette, role: Role, options: Options) -> Style {
         Role::WarningSoft => Style::new().fg(pair(Color::Magenta, Color::Yellow)),
         Role::Curve => Style::new().fg(pair(Color::Cyan, Color::LightMagenta)),
         Role::CurveSecond => Style::new().fg(pair(Color::Black, Color::White)),
-        // Greys and reds would be unreadable on it: the row has one foreground, and signs replace the colours.
+        // Greys and reds would be unreadable on it: the row has one foreground, and signs replace the colors.
         Role::Selection => Style::new().bg(pair(Color::Gray, Color::Blue)).fg(pair(Color::Black, Color::White)),
     }
 }
 
 pub type Rgb = (u8, u8, u8);
 
-/// A colour between two.
+/// A color between two.
 pub(crate) fn mixed(base: Rgb, over: Rgb, share: f64) -> Rgb {
     let mix = |a: u8, b: u8| (f64::from(a) + (f64::from(b) - f64::from(a)) * share).round() as u8;
     (mix(base.0, over.0), mix(base.1, over.1), mix(base.2, over.2))
@@ -264,10 +264,10 @@ fn color_at_depth((r, g, b): Rgb, depth: Depth) -> Color {
     if depth == Depth::True { Color::Rgb(r, g, b) } else { Color::Indexed(nearest_indexed((r, g, b))) }
 }
 
-/// The steps of a channel in xterm's cube of colours.
+/// The steps of a channel in xterm's cube of colors.
 const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
 
-/// The colour of an index from 16 on.
+/// The color of an index from 16 on.
 fn indexed_rgb(index: u8) -> Rgb {
     let level = |place: u8| LEVELS[usize::from(place % 6)];
     match index {
@@ -276,7 +276,7 @@ fn indexed_rgb(index: u8) -> Rgb {
     }
 }
 
-/// The nearest colour of xterm's 6×6×6 cube (16–231) and grey ramp (232–255); the first sixteen are configurable, thus unknown.
+/// The nearest color of xterm's 6×6×6 cube (16–231) and grey ramp (232–255); the first sixteen are configurable, thus unknown.
 fn nearest_indexed(rgb: Rgb) -> u8 {
     let distance = |other: Rgb| {
         let square = |a: u8, b: u8| (i32::from(a) - i32::from(b)).pow(2);
@@ -289,8 +289,8 @@ fn nearest_indexed(rgb: Rgb) -> u8 {
     greys.chain([cube]).min_by_key(|(_, far)| *far).map_or(cube.0, |(index, _)| index)
 }
 
-/// Whether to use the light theme: the setting if present, else the background reported by the terminal, else `COLORFGBG` (`15;0`: the last
-/// number is the background), else dark.
+/// Whether to use the light theme: the setting if present, otherwise the background reported by the terminal, otherwise `COLORFGBG`
+/// (`15;0`: the last number is the background), otherwise dark.
 pub fn is_light(setting: Option<bool>, colorfgbg: Option<&str>, background: Option<(u8, u8, u8)>) -> bool {
     if let Some(light) = setting {
         return light;

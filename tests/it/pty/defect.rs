@@ -62,5 +62,8 @@ fn a_defect_gives_the_terminal_back_and_names_its_report() {
     // The terminal wraps a long path.
     assert!(reports.iter().any(|report| said.contains(&*report.to_string_lossy())), "{said}");
     let texts: Vec<String> = reports.iter().map(|report| fs::read_to_string(report).unwrap()).collect();
-    assert!(texts.iter().any(|text| text.contains(REASON)) && texts.iter().any(|text| text.contains("nothing can be saved")), "{texts:?}");
+    assert!(
+        texts.iter().any(|text| text.contains(REASON)) && texts.iter().any(|text| text.contains("can no longer be saved")),
+        "{texts:?}"
+    );
 }

@@ -192,7 +192,7 @@ fn the_setting_names_a_protocol_and_says_where_cells_have_no_size() {
     terminal.settle();
     assert!(terminal.stream().contains("\x1bP0;1q") && !terminal.stream().contains("a=T"));
     let terminal = home.run_in(Shows::Text, Duration::ZERO, &["--graphics", "kitty"]);
-    terminal.see("graphics: the terminal does not tell how many pixels a cell has");
+    terminal.see("graphics: the terminal does not report its cell size in pixels");
 }
 
 #[test]

@@ -44,8 +44,8 @@ fn two_tokens_are_compared_with_three_keys() {
     terminal.see("Wrapped Ether");
     terminal.keys("g");
     let mut hand = Hand::new(&terminal);
-    hand.press(&[" "]).see("marked: mark another").press(&[DOWN, "V"]);
-    hand.see("2 tokens, percent from a common start").see("correlation of daily returns, n ");
+    hand.press(&[" "]).see("marked; mark another").press(&[DOWN, "V"]);
+    hand.see("2 tokens, percent from a common start").see("correlation of daily returns, ");
     hand.at_most(3);
     terminal.see("A  USDT");
     // The crosshair moves over all lines, and the legend with it.
@@ -74,7 +74,7 @@ fn a_screen_is_typed_once_and_had_again_with_two_keys() {
     terminal.see("/ cap>10m vol>1m age<90d chain:base");
     terminal.see_no("Wrapped BNB");
     terminal.keys(F2);
-    terminal.see("save this one as");
+    terminal.see("save this screen as");
     terminal.keys("young on base\r");
     terminal.see("`young on base` saved");
     terminal.keys("\x1b");
@@ -116,7 +116,7 @@ fn columns_are_hidden_and_stay_hidden() {
     let mut terminal = home.open();
     terminal.see("PRICE");
     let mut hand = Hand::new(&terminal);
-    hand.press(&["C"]).see("shows or hides").press(&[DOWN, DOWN, DOWN, " ", "\x1b"]);
+    hand.press(&["C"]).see("show or hide").press(&[DOWN, DOWN, DOWN, " ", "\x1b"]);
     hand.at_most(6);
     terminal.see_no("PRICE");
     terminal.keys("q");
@@ -143,7 +143,7 @@ fn the_next_token_of_the_list_is_a_key_away() {
     terminal.keys("4K");
     terminal.see("1 of ");
     terminal.keys("K");
-    terminal.see("this is the first token of Tokens");
+    terminal.see("this is the first token in Tokens");
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn a_column_is_counted_and_described_with_a_key() {
     terminal.keys("9");
     terminal.see("tables");
     let mut hand = Hand::new(&terminal);
-    hand.press(&["\r"]).see("TOKEN_ADDRESS").press(&[RIGHT, RIGHT, RIGHT, "F"]).see("values of chain").see(" distinct").see(" %");
+    hand.press(&["\r"]).see("TOKEN_ADDRESS").press(&[RIGHT, RIGHT, RIGHT, "F"]).see("values of chain").see(" distinct").see("%");
     hand.press(&["D"]).see("description of chain");
     hand.at_most(6);
     // It follows the selected column.

@@ -25,7 +25,7 @@ const TASKS: &[Task] = &[
     task(
         "the 4h chart of a token, its patterns, their targets and why",
         13,
-        &[(":uniswap\r", "UNI  0x1f98"), ("3T", "UNI · 4h"), ("n", "target"), ("\r", "why ")],
+        &[(":uniswap\r", "UNI  0x1f98"), ("3T", "UNI · 4h"), ("n", "target"), ("\r", "raised or lowered the fit")],
     ),
     task("why a token has a low score", 12, &[(":frogking\r", "FROGKING  0x"), ("4", "AVOID"), ("x", "weight ")]),
     Task {
@@ -45,7 +45,7 @@ const TASKS: &[Task] = &[
     task(
         "posts with a word over every token, by their engagement",
         24,
-        &[("2a", "of every token"), ("/audit engagement>5k\r\r", "platform")],
+        &[("2a", "of all tokens"), ("/audit engagement>5k\r\r", "platform")],
     ),
     Task {
         file: Some("tokendeck-tokens.csv"),
@@ -54,7 +54,7 @@ const TASKS: &[Task] = &[
     task("a deep analysis and its report", 3, &[("8a", "6 of 6"), ("\r", "verdict")]),
     task("a watchlist", 3, &[("1w", "is on the watchlist"), ("W", "watchlist")]),
     task("every cell of a row of a table", 3, &[("9\r", "token_address"), ("\r", "total_supply")]),
-    task("a verb by an everyday word, from the help", 8, &[("?/favour", "Put the token on the watchlist")]),
+    task("a verb by an everyday word, from the help", 8, &[("?/favour", "Add the token to the watchlist")]),
 ];
 
 #[test]
@@ -107,8 +107,8 @@ fn the_mouse_presses_keys_of_the_footer_and_shows_what_a_row_can_do() {
     terminal.see_no("keys · Tokens");
     click(2, "WBTC ");
     terminal.see("actions · Tokens");
-    click(0, "Put the token on the watchlist");
-    terminal.see("WBTC is on the watchlist");
+    click(0, "Add the token to the watchlist");
+    terminal.see("WBTC added to the watchlist");
     // The hints below the filter are clickable too, and so are a row's actions afterwards.
     terminal.keys("/wbtc");
     terminal.see("/ wbtc");
@@ -137,7 +137,7 @@ fn the_smallest_screen_names_the_token_offers_help_and_says_what_keys_do_in_whol
     terminal.until("the token and the API in the header", |screen| line(screen, 0).contains("SHIB   * api"));
     terminal.until("help in the footer", |screen| line(screen, 15).contains("Enter open") && line(screen, 15).contains("? help"));
     terminal.keys("?/filter_like\x1b[B");
-    terminal.see("choose the cell.");
+    terminal.see("select the cell.");
 }
 
 #[test]
@@ -149,6 +149,6 @@ fn conflicts_of_keys_are_said_whole_in_the_help() {
     );
     let terminal = home.open();
     terminal.keys("?");
-    terminal.see("`y` is a key of `export` and of `copy_value`; it stays with `export`, give `copy_value`");
-    terminal.see("`r` is a key of `star` and of `reload`; it stays with `star`, give `reload`");
+    terminal.see("`y` is bound to both `export` and `copy_value`; `export` keeps it, bind `copy_value`");
+    terminal.see("`r` is bound to both `star` and `reload`; `star` keeps it, bind `reload`");
 }

@@ -25,7 +25,7 @@ fn what_was_typed_survives_a_kill() {
     terminal.see("is on the watchlist");
     saved(&home, "watchlist", "0x");
     terminal.keys(" ");
-    terminal.see("marked: mark another");
+    terminal.see("marked; mark another");
     saved(&home, "session.json", "\"marks\": [\n        \"0x");
     terminal.keys("/cap>1m\r");
     saved(&home, "session.json", "cap>1m");
@@ -54,7 +54,7 @@ fn marks_come_back_after_the_program_was_left() {
     let mut terminal = home.open();
     terminal.see("Wrapped Ether");
     terminal.keys(" ");
-    terminal.see("marked: mark another");
+    terminal.see("marked; mark another");
     terminal.keys("\x1b[B ");
     terminal.see("2 tokens marked");
     terminal.keys("q");

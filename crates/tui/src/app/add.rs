@@ -1,4 +1,4 @@
-//! Adding a token: providers are asked off the drawing thread, once the person agreed to their hosts; of several that are found one is chosen.
+//! Adding a token: providers are contacted off the drawing thread, once the user agreed to their hosts; if they find several tokens, the user chooses.
 
 use super::App;
 use crate::overlay::{Command, Overlay, confirm::Confirm, found::FoundDialog, welcome};
@@ -16,11 +16,11 @@ pub(crate) struct Adding {
 }
 
 impl App {
-    /// Opens the dataset whose tokens come by themselves; without any, one is asked for.
+    /// Opens the dataset of live tables; without tokens, prompts for one.
     pub(super) fn begin_live(&mut self) {
         let Some(folder) = self.setup.data_folder.as_ref().map(|folder| folder.join(welcome::LIVE)) else { return };
         match self.setup.deck.begin_live(&folder) {
-            Ok(true) => self.say("`:` and add TOKEN puts another token in", false),
+            Ok(true) => self.say("to add another token, press : and type add TOKEN", false),
             Ok(false) => self.run(Command::Type("add ".to_owned())),
             Err(reason) => self.say(reason, true),
         }
@@ -30,7 +30,7 @@ impl App {
     pub(super) fn add_token(&mut self, words: &str) {
         if let Some(symbol) = words.strip_prefix("coin:").filter(|symbol| !symbol.is_empty()) {
             return match self.setup.deck.add_coin(symbol) {
-                Ok(()) => self.say(format!("{} is added; its candles come", symbol.to_uppercase()), false),
+                Ok(()) => self.say(format!("added {}; its candles are being fetched", symbol.to_uppercase()), false),
                 Err(reason) => self.say(reason, true),
             };
         }
@@ -43,12 +43,12 @@ impl App {
         }
         let named: Vec<String> =
             hosts.iter().map(|(origin, count)| format!("{origin} ({})", many(*count, "request", "requests"))).collect();
-        let says = format!("To find `{words}` this dataset asks {}. What is typed is sent there, and nothing else.", named.join(", "));
+        let says = format!("To find `{words}`, this dataset contacts {}. Only what you typed is sent.", named.join(", "));
         let command = Command::FindToken { words: words.to_owned(), agree: hosts.into_keys().collect() };
-        self.overlay = Some(Overlay::Confirm(Confirm::new("add a token", says, "ask there", command)));
+        self.overlay = Some(Overlay::Confirm(Confirm::new("add a token", says, "contact", command)));
     }
 
-    /// The person agreed to these hosts.
+    /// The user agreed to these hosts.
     pub(super) fn find_agreed(&mut self, words: &str, origins: &[String]) {
         match self.setup.deck.agree_quietly(origins) {
             Ok(()) => self.find_token(words),
@@ -102,7 +102,7 @@ impl App {
         let Some(found) = self.adding.take().and_then(|adding| adding.found) else { return };
         let Some(token) = found.tokens.get(row) else { return };
         match self.setup.deck.add_token(&found, token) {
-            Ok(()) => self.say(format!("{} is added; its rows come", name(token)), false),
+            Ok(()) => self.say(format!("added {}; its rows are being fetched", name(token)), false),
             Err(reason) => self.say(reason, true),
         }
     }

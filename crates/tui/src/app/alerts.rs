@@ -11,7 +11,12 @@ use crate::overlay::{
     Dialog as _, Overlay,
     alerts::{AboutToken, AlertsDialog},
 };
-use model::{address::Address, error::Result, format::count, locks::Locked as _};
+use model::{
+    address::Address,
+    error::Result,
+    format::{count, many},
+    locks::Locked as _,
+};
 use query::{
     jobs::{AlertCursor, AlertList, FIRED_ID_MAX, FiredAlert, Jobs},
     question::{alert_body::AlertBody, progress::Progress},
@@ -150,10 +155,10 @@ impl App {
     /// With a condition to begin with.
     pub(super) fn open_alerts(&mut self, condition: &str) {
         if self.snapshot.as_ref().is_some_and(|snapshot| snapshot.dataset.as_of.is_some()) {
-            return self.say("alerts are of the present: @ returns to it", true);
+            return self.say("alerts exist only in the present; press @ to return to it", true);
         }
         if self.setup.jobs.is_none() {
-            return self.say("alerts cannot be kept here: the program has no state folder that it may write to", true);
+            return self.say("alerts are off: the state folder is not writable; make it writable and restart", true);
         }
         let mut dialog = AlertsDialog::new(self.about_token(), self.alerts.list.clone());
         dialog.paste(condition);
@@ -173,8 +178,8 @@ impl App {
             let alert = jobs.add_alert(&request, &Progress::default())?;
             let already = match (alert.holds, alert.token_address) {
                 (0, _) => String::new(),
-                (_, Some(_)) => "; it holds already, and fires when it comes to hold again".to_owned(),
-                (count, None) => format!("; it holds for {count} already, and fires for others"),
+                (_, Some(_)) => "; it is already true, and fires when it becomes true again".to_owned(),
+                (tokens, None) => format!("; it is already true for {}, and fires for others", many(tokens, "token", "tokens")),
             };
             Ok(format!("alert `{}` is set{already}", alert.condition))
         });
@@ -207,7 +212,7 @@ mod tests {
         bench.load(priced(10));
         bench.until("ONE");
         bench.keys("A");
-        bench.until("tell me when ONE has");
+        bench.until("alert me when ONE has");
         bench.keys("pric>20⏎");
         bench.until("did you mean `price`?");
         bench.keys("⌫⌫⌫e>20⏎");
@@ -222,7 +227,7 @@ mod tests {
         bench.keys("A");
         bench.until("fired once");
         bench.keys("⌦");
-        bench.until("no alert is set");
+        bench.until("no alerts");
         bench.keys("⎋");
         let screen = bench.screen();
         assert!(!screen.contains("!ONE") && !screen.contains("◦ONE"), "{screen}");

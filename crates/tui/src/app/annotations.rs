@@ -1,4 +1,4 @@
-//! The person's levels and notes in the dashboard: their dialogs, and what is to be saved of them.
+//! The user's levels and notes in the dashboard: their dialogs and their unsaved changes.
 
 use super::App;
 use crate::overlay::{Overlay, levels::LevelsDialog, note::NoteDialog};
@@ -22,7 +22,7 @@ impl App {
         self.overlay = Some(Overlay::Note(NoteDialog::new(about, note)));
     }
 
-    /// Makes the change, and has it saved.
+    /// Applies the change and saves it.
     pub(super) fn annotate(&mut self, token: Address, annotation: &Annotation) {
         if let Err(reason) = annotations::apply(&mut self.annotations, token, annotation) {
             return self.say(reason, true);
@@ -30,16 +30,16 @@ impl App {
         self.annotated.push((token, annotation.clone()));
         self.say(
             match annotation {
-                Annotation::Level(level) => format!("level `{}` is set at {}", level.name, format::price(Some(level.price))),
-                Annotation::NoLevel(name) => format!("level `{name}` is removed"),
-                Annotation::Note(note) if note.trim().is_empty() => "the note is removed".to_owned(),
-                Annotation::Note(_) => "the note is kept".to_owned(),
+                Annotation::Level(level) => format!("set level `{}` at {}", level.name, format::price(Some(level.price))),
+                Annotation::NoLevel(name) => format!("removed level `{name}`"),
+                Annotation::Note(note) if note.trim().is_empty() => "removed the note".to_owned(),
+                Annotation::Note(_) => "saved the note".to_owned(),
             },
             false,
         );
     }
 
-    /// Opens the alerts with the condition that the price comes to the level from where it is.
+    /// Opens the alerts with the condition that the price reaches the level.
     pub(super) fn alert_at(&mut self, price: f64) {
         let sign = if self.last_price().is_some_and(|last| last > price) { '<' } else { '>' };
         self.open_alerts(&format!("price{sign}{price}"));
@@ -76,16 +76,16 @@ mod tests {
         bench.until("levels of ONE");
         bench.keys("goal⇥⌫⌫⌫⌫⌫⌫⌫25⏎");
         let shown = bench.until("goal◂ 25.00");
-        assert!(shown.contains("level `goal` is set at 25.00"), "{shown}");
+        assert!(shown.contains("set level `goal` at 25.00"), "{shown}");
         // The level of that name is moved.
         bench.keys("a↓⇥⌫⌫27⏎");
         bench.until("goal◂ 27.00");
         bench.keys("a↓⌃");
-        bench.until("tell me when ONE has  price<27");
+        bench.until("alert me when ONE has  price<27");
         bench.keys("⎋Ewatch it⏎");
-        bench.until("the note is kept");
+        bench.until("saved the note");
         bench.keys("a↓⌦");
-        bench.until("no level yet");
+        bench.until("no levels yet");
         bench.keys("⎋");
         let token = sample::address("0x1");
         assert_eq!(bench.app.annotated.len(), 4);

@@ -1,4 +1,4 @@
-//! The dashboard as of a day: every view follows a deck that knows nothing of later, until the present is asked for again.
+//! The point-in-time mode of the dashboard: every view uses a query service without later data, until the user returns to the present.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use model::time::{DAY_MS, Time};
 use query::{deck::Deck, question::parameter::as_of};
 use views::{task::BackgroundTask, view::HttpRequest};
 
-/// The deck that the views ask, if it is not that of the present; and one that is being made.
+/// The query service of the views, if not that of the present; and one that is being created.
 #[derive(Default)]
 pub(crate) struct EarlierDeck {
     shown: Option<(Time, Arc<Deck>)>,
@@ -18,7 +18,7 @@ pub(crate) struct EarlierDeck {
 }
 
 impl EarlierDeck {
-    /// The deck that the views ask.
+    /// The query service of the views.
     pub(crate) fn or<'a>(&'a self, present: &'a Arc<Deck>) -> &'a Arc<Deck> {
         self.shown.as_ref().map_or(present, |(_, deck)| deck)
     }
@@ -29,7 +29,7 @@ impl EarlierDeck {
 }
 
 impl App {
-    /// Asks for a day; where one is shown, returns to the present.
+    /// Prompts for a day; if one is shown, returns to the present.
     pub(super) fn toggle_as_of(&mut self) {
         if self.earlier.shown.is_some() {
             // What is being made is not shown any more.
@@ -55,12 +55,12 @@ impl App {
         let last = next.or(task.as_ref().map(|(time, _)| *time)).or(shown.as_ref().map(|(time, _)| *time));
         match last {
             Some(time) => self.make_as_of(Time(time.0 + days * DAY_MS)),
-            None => self.say("the present is shown: `@` asks for a day", false),
+            None => self.say("you are viewing the present; press @ to choose a day", false),
         }
     }
 
     fn make_as_of(&mut self, time: Time) {
-        self.say(format!("reading what was known {}", time.minute_text()), false);
+        self.say(format!("loading what was known {}", time.minute_text()), false);
         if self.earlier.task.is_some() {
             self.earlier.next = Some(time);
             return;
@@ -77,7 +77,7 @@ impl App {
         HttpRequest { target: format!("{}{joint}as_of={time}", request.target), ..request }
     }
 
-    /// Takes the deck once it is made.
+    /// Takes the query service once it is created.
     pub(super) fn poll_as_of(&mut self) {
         let Some((time, task)) = &mut self.earlier.task else { return };
         let Some(outcome) = task.poll() else { return };
@@ -103,7 +103,7 @@ mod tests {
     use store::sample;
     use views::view::HttpRequest;
 
-    /// The screen once the deck of the day is made.
+    /// The screen once the query service of the day is created.
     fn settled(bench: &mut Bench) -> String {
         bench.rest();
         bench.screen()
@@ -150,7 +150,7 @@ mod tests {
         let place = |symbol: &str| screen.lines().position(|line| line.trim_start().starts_with(symbol));
         assert!(screen.contains("VOL ▾") && place("BBB") < place("CCC") && place("CCC") < place("AAA"), "{screen}");
         bench.keys("@");
-        assert!(bench.screen().contains("a day or time, as in 2026-01-31"));
+        assert!(bench.screen().contains("a day or time, such as 2026-01-31"));
     }
 
     #[test]
@@ -165,15 +165,15 @@ mod tests {
         let views = [("1", "holders"), ("3", ""), ("4", "holders, pools"), ("5", "pools"), ("6", "")];
         for (key, _) in views {
             bench.keys(key);
-            assert!(!settled(&mut bench).contains("of today"), "{key}: the present");
+            assert!(!settled(&mut bench).contains("current, not as of"), "{key}: the present");
         }
         bench.keys("1@2026-01-01⏎");
         for (key, tables) in views {
             bench.keys(key);
             let screen = settled(&mut bench);
-            let says = screen.split("of today, not of 2026-01-01: ").nth(1).and_then(|rest| rest.split(" ─").next());
+            let says = screen.split("current, not as of 2026-01-01: ").nth(1).and_then(|rest| rest.split(" ─").next());
             assert_eq!(says.unwrap_or_default(), tables, "{key}: {screen}");
-            assert_eq!(screen.contains("1 DEX · of today"), key == "5", "where they stand, {key}: {screen}");
+            assert_eq!(screen.contains("1 DEX · current values"), key == "5", "where they stand, {key}: {screen}");
         }
         bench.keys("<");
         let refused = settled(&mut bench);

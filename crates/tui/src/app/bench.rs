@@ -30,7 +30,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(90);
 
 pub(super) struct Bench {
     pub(super) app: App,
-    /// The deck's folder.
+    /// The dataset's folder.
     pub(super) folder: TempDir,
     news: Receiver<DeckEvent>,
     /// What the app gives to whatever it starts, to be woken by.
@@ -126,7 +126,7 @@ impl Bench {
         }
     }
 
-    /// The names of the files in the deck's folder.
+    /// The names of the files in the dataset's folder.
     pub(super) fn files(&self) -> Vec<String> {
         let entries = fs::read_dir(self.folder.path()).expect("the folder");
         let mut names: Vec<String> = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();

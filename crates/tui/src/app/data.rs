@@ -1,4 +1,4 @@
-//! What the data have to say: they are loaded, failed to load, or ask for consent.
+//! Events of the data: loaded, failed to load, or consent required.
 
 use std::{path::absolute, time::Instant};
 
@@ -21,7 +21,7 @@ impl App {
                     match snapshot.and_then(|snapshot| snapshot.dataset.stale_tables()) {
                         Some(stale) => self.say(stale, true),
                         // Tables that come by themselves do so all the time.
-                        None if is_again && self.setup.deck.feed_tables().is_empty() => self.say("data loaded again", false),
+                        None if is_again && self.setup.deck.feed_tables().is_empty() => self.say("data reloaded", false),
                         None => {}
                     }
                 }
@@ -51,16 +51,15 @@ impl App {
         }
         let places = origins.join(", ");
         let says = format!(
-            "This dataset asks for data at {places}. They are fetched from there and kept here; nothing is sent but the requests for them. \
-             How much it is stands below before the first byte comes."
+            "This dataset downloads data from {places} and stores it here. Only the requests are sent. The download size is shown first."
         );
         self.asked_about.clone_from(&origins);
-        let confirm = Confirm::new("files elsewhere", says, "ask there", Command::Agree(origins));
+        let confirm = Confirm::new("remote files", says, "contact", Command::Agree(origins));
         self.overlay = Some(Overlay::Confirm(confirm));
         true
     }
 
-    /// A failed load: without any data, offers the ways to some.
+    /// A failed load: without any data, offers the choices of the welcome dialog.
     pub(super) fn load_failed(&mut self, reason: &str) {
         if self.ask_consent() {
             return;

@@ -1,5 +1,4 @@
-//! Keys that are pressed before the rows are there. One that acts on a row waits until the person can have seen which, and those behind it
-//! with it.
+//! Keys pressed before the rows are loaded. A key that acts on a row waits until the user can see the row, and later keys wait with it.
 
 use std::time::{Duration, Instant};
 
@@ -39,7 +38,7 @@ fn needs_no_row(action: Action) -> bool {
 }
 
 impl App {
-    /// Takes a key that has to wait; false where it has not.
+    /// Takes a key that has to wait; false if it need not.
     pub(super) fn holds_early(&mut self, key: &KeyEvent) -> bool {
         if self.early.over || self.overlay.is_some() || self.filter.is_some() {
             return false;
@@ -53,7 +52,7 @@ impl App {
         false
     }
 
-    /// Presses the keys that waited, once the rows do not move any more.
+    /// Presses the waiting keys, once the rows no longer move.
     pub(super) fn release_early(&mut self) {
         if self.early.over {
             return;

@@ -47,7 +47,7 @@ impl App {
                 self.starred.push(token);
                 let known = self.snapshot.as_ref().and_then(|snapshot| snapshot.market.of(&snapshot.dataset, &token)?.symbol.clone());
                 let symbol = known.unwrap_or_else(|| token.short());
-                self.say(format!("{symbol} is {} the watchlist", if starred { "on" } else { "off" }), false);
+                self.say(format!("{symbol} {} the watchlist", if starred { "added to" } else { "removed from" }), false);
                 self.take_in_changes();
             }
             Effect::Say(text) => self.say(text, false),
@@ -136,15 +136,15 @@ impl App {
 
     pub(super) fn copy_curl(&mut self) {
         let Some(request) = self.with_view(self.current, |view, context| view.request(context)) else {
-            return self.say("this view has no request of its own", false);
+            return self.say("this view has no request to copy", false);
         };
         let base = match self.setup.api.state() {
             ApiState::Listening(base) => base,
             ApiState::Off | ApiState::Failed(_) => "http://127.0.0.1:8787".to_owned(),
         };
         let what = request.page.map_or_else(
-            || "the curl line".to_owned(),
-            |(page, pages)| format!("the curl line: page {} of {}", format::count(page), format::count(pages)),
+            || "the curl command".to_owned(),
+            |(page, pages)| format!("the curl command: page {} of {}", format::count(page), format::count(pages)),
         );
         self.copy(&curl(&base, &self.of_its_time(request)), &what);
     }
@@ -152,7 +152,7 @@ impl App {
     pub(super) fn reload(&mut self) {
         self.setup.deck.load_in_background();
         self.setup.deck.refresh_feed();
-        self.say("loading the data again", false);
+        self.say("reloading the data", false);
         self.take_in_changes();
     }
 
@@ -170,7 +170,7 @@ impl App {
             self.setup.look.theme = Theme::new(&palette, self.setup.look.options);
             self.chosen_theme = Some(name.to_owned());
         } else {
-            self.say(format!("no theme `{name}`"), true);
+            self.say(format!("theme `{name}` not found"), true);
         }
     }
 
@@ -221,7 +221,7 @@ impl App {
             }
         });
         if spawned.is_err() {
-            self.say("no thread could be started", true);
+            self.say("cannot start a thread", true);
         }
     }
 
@@ -237,7 +237,7 @@ impl App {
             self.say(format!("opening {link}"), false);
         } else {
             let shown: String = link.chars().take(COPIED_SHOWN).collect();
-            self.copy(link, &format!("link (nothing here opens it): {shown}"));
+            self.copy(link, &format!("no program here opens links: {shown}"));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Exporting the table or the page on screen: chosen in a dialog, written off the drawing thread with progress in the footer, cancelled with Esc. One
+//! Exporting the table or the page on screen: chosen in a dialog, written off the drawing thread with progress in the footer, canceled with Esc. One
 //! at a time.
 
 use std::{
@@ -19,7 +19,7 @@ use model::{
 use store::export::{self, ExportError};
 use views::task::BackgroundTask;
 
-/// How long the program's exit waits for a cancelled export to delete its partial file.
+/// How long the program's exit waits for a canceled export to delete its partial file.
 const LAST_WAIT: Duration = Duration::from_secs(2);
 
 /// A running export.
@@ -34,7 +34,7 @@ pub(crate) struct Exporting {
 }
 
 impl Exporting {
-    /// `writing 3,400,000 of 20,000,000 rows to candles.csv · Esc stops it`
+    /// `writing 3,400,000 of 20,000,000 rows to candles.csv · Esc stops`
     fn says(&self) -> String {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         let (done, total) = self.task.progress();
@@ -45,11 +45,11 @@ impl Exporting {
             format!("writing {} of {} to {name}", format::count(done), many(total, "row", "rows"))
         } else {
             match done.saturating_mul(100).checked_div(total) {
-                Some(percent) => format!("putting the rows for {name} in order, {percent} %"),
+                Some(percent) => format!("sorting the rows for {name}, {percent}%"),
                 None => format!("getting the rows for {name}"),
             }
         };
-        format!("{does} · Esc stops it")
+        format!("{does} · Esc stops")
     }
 }
 
@@ -69,7 +69,7 @@ fn refused(error: ExportError) -> Problem {
 impl App {
     pub(super) fn open_export(&mut self) {
         if self.exporting.is_some() {
-            return self.say("an export is under way: Esc stops it", true);
+            return self.say("an export is already running; Esc stops it", true);
         }
         if let Some((name, _)) = self.with_view(self.current, |view, _| view.page()) {
             self.overlay = Some(Overlay::Export(ExportDialog::page(&name)));
@@ -79,8 +79,8 @@ impl App {
             Some(export) if export.count != Some(0) => {
                 self.overlay = Some(Overlay::Export(ExportDialog::new(&export.name, export.count)));
             }
-            _ if self.snapshot.is_none() && self.load.failure.is_none() => self.say("the dataset is still being read", false),
-            _ => self.say("no table to export in this view", false),
+            _ if self.snapshot.is_none() && self.load.failure.is_none() => self.say("the dataset is still loading", false),
+            _ => self.say("this view has no table to export", false),
         }
     }
 
@@ -117,7 +117,7 @@ impl App {
             Ok(rows) => {
                 self.say(format!("exported {} to {}", many(rows, exporting.unit[0], exporting.unit[1]), exporting.path.display()), false);
             }
-            Err(problem) if problem.code == Code::Cancelled => self.say("export stopped: no file was written", false),
+            Err(problem) if problem.code == Code::Cancelled => self.say("export stopped; no file was written", false),
             Err(problem) => self.say(format!("not exported: {}", problem.detail), true),
         }
     }
@@ -163,7 +163,7 @@ mod tests {
         view::{Context, Effect, Export, View},
     };
 
-    /// A table, the only one on screen, of which so many stretches may be read; each takes a moment.
+    /// The only table on screen, of which a limited number of stretches may be read; each takes a moment.
     struct Slow {
         rows: usize,
         allowed: Arc<AtomicUsize>,
@@ -292,10 +292,10 @@ mod tests {
                 thread::sleep(Duration::from_millis(1));
             }
             bench.app.act(Action::Export);
-            assert_eq!(bench.app.message.take().unwrap().text, "an export is under way: Esc stops it");
+            assert_eq!(bench.app.message.take().unwrap().text, "an export is already running; Esc stops it");
             bench.keys("⎋");
             assert_eq!(bench.app.export_says().as_deref(), Some("stopping the export"));
-            assert_eq!(ended(&mut bench), "export stopped: no file was written");
+            assert_eq!(ended(&mut bench), "export stopped; no file was written");
             // To the end, the export would take for ever.
             assert!(bench.files().is_empty());
         }

@@ -59,7 +59,7 @@ impl App {
 
     /// Enter: keeps the filter; the token under the selection becomes the program's.
     pub(super) fn keep_filter(&mut self) {
-        // An invalid filter is not kept: its error stays on screen until it is corrected or cancelled.
+        // An invalid filter is not kept: its error stays on screen until it is corrected or canceled.
         if self.filter.as_ref().is_some_and(|line| line.problem.is_some() && self.is_editable(line.of)) {
             return;
         }
@@ -122,7 +122,7 @@ impl App {
         let begun = completions.iter().map(|(_, new)| new).find(|new| new.to_lowercase().starts_with(&word.to_lowercase()))?;
         let is_column = !word.contains(['>', '<', '=', ':', '!']) && begun.ends_with(['>', '<', '=', ':']);
         let is_empty = self.view().listing().is_some_and(Listing::is_empty);
-        (is_column && is_empty).then(|| format!("goes on as {begun}…, or Enter looks for the word"))
+        (is_column && is_empty).then(|| format!("complete it to {begun}…, or press Enter to search for the word"))
     }
 
     fn completions(&mut self, of: EditedLine, text: &str) -> Vec<(String, String)> {
@@ -152,7 +152,7 @@ impl App {
         let Some(before) = self.view().filter().map(str::to_owned) else {
             // The line opens all the same, so that typed text is not taken for key commands.
             let line = FilterLine::new(of, "", String::new());
-            self.filter = Some(FilterLine { problem: Some("nothing to filter in this view".to_owned()), ..line });
+            self.filter = Some(FilterLine { problem: Some("this view has nothing to filter".to_owned()), ..line });
             return;
         };
         // What is carried on behind a condition is a word of its own.

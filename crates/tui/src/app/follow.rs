@@ -1,4 +1,4 @@
-//! Following outside changes: the current generation, a running load, answers that arrived, edited settings. Keeps the program's token and the selected row
+//! Following outside changes: the current snapshot, a running load, results that arrived, edited settings. Keeps the program's token and the selected row
 //! of the Tokens view in step as rows move.
 
 use std::{
@@ -25,7 +25,7 @@ const TICK: Duration = Duration::from_millis(200);
 const PROBLEM: &str = "settings: ";
 
 impl App {
-    /// Takes in outside changes: the generation, the load, answers that arrived.
+    /// Takes in outside changes: the snapshot, the load, results that arrived.
     pub fn take_in_changes(&mut self) {
         self.poll_as_of();
         let (looked_at, is_settling) = (self.lost_token.or(self.token), self.pending_selection.is_some());
@@ -76,10 +76,10 @@ impl App {
                 // Back to the token that is looked at.
                 let token = self.token;
                 self.with_view(list, |view, context| token.map(|token| view.reveal(token, context)));
-                let (end, more) = (if forward { "last" } else { "first" }, if passed > 0 { " with something to show here" } else { "" });
+                let (end, more) = (if forward { "last" } else { "first" }, if passed > 0 { " that this view can show" } else { "" });
                 let says = match passed {
-                    STEPS_MAX => format!("none of the next {STEPS_MAX} tokens of {} has something to show here", list.title()),
-                    _ => format!("this is the {end} token of {}{more}", list.title()),
+                    STEPS_MAX => format!("this view can show none of the next {STEPS_MAX} tokens in {}", list.title()),
+                    _ => format!("this is the {end} token in {}{more}", list.title()),
                 };
                 return self.say(says, false);
             };
@@ -87,7 +87,7 @@ impl App {
             if self.with_view(self.current, |view, context| view.can_show(&next, context)) {
                 (self.pending_selection, self.lost_token, self.token) = (None, None, Some(next));
                 self.take_in_changes();
-                let passed = if passed > 0 { format!(" · {passed} with nothing to show here passed over") } else { String::new() };
+                let passed = if passed > 0 { format!(" · skipped {passed} with nothing to show") } else { String::new() };
                 return self.say(format!("{row} of {count} in {}{passed}", list.title()), false);
             }
         }
@@ -129,7 +129,7 @@ impl App {
         }
     }
 
-    /// When the progress of a load, an export or a rehearsal is shown next; `None` while nothing is under way.
+    /// When the progress of a load, an export or a backtest is shown next; `None` while nothing is running.
     pub(super) fn progress_tick(&self) -> Option<Instant> {
         let is_loading = self.load.running || (self.snapshot.is_none() && self.load.failure.is_none());
         (is_loading || self.exporting.is_some() || self.rehearsing.is_some()).then(|| self.ticked + TICK)

@@ -50,13 +50,13 @@ impl App {
     pub(super) fn import_now(&mut self, said: &str) {
         self.start_import(said, false);
         if self.importing.is_some() {
-            self.say("taking the file in", false);
+            self.say("importing the file", false);
         }
     }
 
     fn start_import(&mut self, said: &str, looking: bool) {
         if self.importing.as_ref().is_some_and(|importing| !importing.looking) {
-            return self.say("an import is under way", true);
+            return self.say("an import is already running", true);
         }
         let named = |name: &str| {
             let found = self.setup.deck.snapshot().and_then(|snapshot| named_token(&snapshot, name));
@@ -94,12 +94,12 @@ impl App {
                 let refused = report.files.iter().find_map(|file| file.refused.as_ref().map(|reason| format!("`{}` {reason}", file.file)));
                 let rows: u64 = report.files.iter().flat_map(|file| &file.taken).map(|taken| taken.new + taken.changed).sum();
                 if let Some(reason) = refused {
-                    return self.say(format!("not taken: {reason}"), true);
+                    return self.say(format!("not imported: {reason}"), true);
                 }
-                self.say(format!("{} imported; Data (9) shows their findings", many(rows, "row", "rows")), false);
+                self.say(format!("imported {}; Data (9) shows their issues", many(rows, "row", "rows")), false);
                 self.setup.deck.load_in_background();
             }
-            Err(problem) => self.say(format!("not taken: {}", problem.detail), true),
+            Err(problem) => self.say(format!("not imported: {}", problem.detail), true),
         }
     }
 }
@@ -122,7 +122,7 @@ fn options(said: &str, looking: bool, named: impl Fn(&str) -> Result<Address, St
             Some("as-usd") => options.as_usd = true,
             Some("broken-too") => options.broken_too = true,
             Some(option) if VALUED.contains(&option) => {
-                let value = words.next().ok_or_else(|| format!("`{word}` lacks its value"))?;
+                let value = words.next().ok_or_else(|| format!("`{word}` needs a value"))?;
                 let is_placeholder = PLACEHOLDERS.iter().any(|(word, _)| *word == value);
                 if option == "token" && !is_placeholder && !value.to_lowercase().starts_with("0x") {
                     options.token = Some(named(&value)?);
@@ -130,7 +130,7 @@ fn options(said: &str, looking: bool, named: impl Fn(&str) -> Result<Address, St
                 }
                 options.say(option, &value)?;
             }
-            _ => return Err(format!("`{word}` is not known here: --as-usd, --broken-too, --{}", VALUED.join(", --"))),
+            _ => return Err(format!("`{word}` is not an import option; options are --as-usd, --broken-too, --{}", VALUED.join(", --"))),
         }
     }
     Ok((path, options))
@@ -179,7 +179,7 @@ mod tests {
         fs::write(&file, HOLDERS).unwrap();
         let said = file.display().to_string();
         bench.app.run(Command::Import(said.clone()));
-        assert!(bench.screen().contains("looking at what is in it"));
+        assert!(bench.screen().contains("reading the file"));
         let shown = bench.until("holders: 2 rows");
         assert!(shown.contains("Enter import"), "{shown}");
         bench.keys("⎋");
@@ -197,12 +197,12 @@ mod tests {
         let file = outside.path().join("notes.csv");
         fs::write(&file, "a,b\n1,2\n").unwrap();
         bench.app.run(Command::Import(file.display().to_string()));
-        let shown = bench.until("nothing would be taken");
+        let shown = bench.until("nothing would be imported");
         assert!(shown.contains("notes.csv"), "{shown}");
         bench.keys("⏎");
         assert!(bench.files().is_empty());
         let shown = bench.screen();
-        assert!(shown.contains("notes.csv --"), "what is asked for is written behind it: {shown}");
+        assert!(shown.contains("notes.csv --"), "the options follow the file: {shown}");
         bench.keys("⎋");
         bench.app.run(Command::Import("/nowhere/x.csv".to_owned()));
         assert!(bench.app.overlay.is_none() && bench.app.message.as_ref().unwrap().text.contains("is not a file"));
@@ -217,7 +217,7 @@ mod tests {
         bench.load(store::sample::dataset(&[("tokens", &format!("token_address,symbol,name,chain,market_cap\n{uni},UNI,Uniswap,eth,3"))]));
         assert_eq!(bench.app.token, Address::parse(uni));
         bench.app.run(Command::Import(file.display().to_string()));
-        bench.until("Enter say that it is of UNI");
+        bench.until("Enter set token UNI");
         bench.keys("⏎");
         let typed = bench.screen();
         assert!(typed.contains(&format!("--token {uni}")), "{typed}");
@@ -256,8 +256,8 @@ mod tests {
         assert_eq!((told.token, told.dry_run), (Some(Address::coin("BTC")), false));
         for (said, says) in [
             ("/nowhere/x.csv".to_owned(), "is not a file"),
-            (format!("{shown} --tokn x"), "is not known here"),
-            (format!("{shown} --token"), "lacks its value"),
+            (format!("{shown} --tokn x"), "is not an import option"),
+            (format!("{shown} --token"), "needs a value"),
         ] {
             assert!(options(&said, true, none).unwrap_err().contains(says), "{said}");
         }

@@ -1,4 +1,4 @@
-//! Rehearsing an alert in the dashboard: worked out off the drawing thread, with its progress in the alert dialog, stopped with Esc.
+//! Backtesting an alert in the dashboard: computed off the drawing thread, with its progress in the alert dialog, stopped with Esc.
 
 use super::App;
 use crate::overlay::{Overlay, alerts::AlertsDialog};
@@ -6,7 +6,7 @@ use query::question::{BodyQuestion as _, Question as _, alert_body::AlertBody, p
 use views::task::BackgroundTask;
 
 impl App {
-    /// Starts to rehearse the alert; without one, stops the rehearsal that runs.
+    /// Starts to backtest the alert; without one, stops the running backtest.
     pub(super) fn rehearse(&mut self, alert: Option<AlertBody>) {
         self.rehearsing = None;
         let (Some(alert), Some(snapshot)) = (alert, self.snapshot.clone()) else {
@@ -33,7 +33,7 @@ impl App {
         });
     }
 
-    /// Shows how far it is.
+    /// Shows the progress.
     pub(super) fn rehearsal_ticked(&mut self) {
         let Some((done, total)) = self.rehearsing.as_ref().map(BackgroundTask::progress) else { return };
         // Nobody waits for it once the dialog is closed.

@@ -17,7 +17,7 @@ impl App {
         let selected = if let Some(Overlay::Columns(dialog)) = &self.overlay { dialog.selected() } else { 0 };
         match self.view().listing().and_then(Listing::choice) {
             Some(choice) => self.overlay = Some(Overlay::Columns(ColumnsDialog::new(choice, selected))),
-            None => self.say("this view's columns cannot be chosen", false),
+            None => self.say("this view's columns cannot be changed", false),
         }
     }
 
@@ -41,7 +41,7 @@ impl App {
 
     pub(super) fn open_screens(&mut self) {
         if !self.view().answers(Action::Screens) || self.view().listing().and_then(Listing::choice).is_none() {
-            return self.say("this view has no screens to keep", false);
+            return self.say("this view has no screens to save", false);
         }
         let screens = self.screens_of_view().iter().map(|(name, kept)| (name.clone(), holds(kept))).collect();
         self.overlay = Some(Overlay::Screens(ScreensDialog::new(screens)));
@@ -52,10 +52,10 @@ impl App {
         kept[SCREEN] = true.into();
         let screens = self.screens_of_view();
         if screens.len() >= SCREENS_MAX && !screens.contains_key(name) {
-            return self.say(format!("{SCREENS_MAX} screens are kept: delete one first"), true);
+            return self.say(format!("{SCREENS_MAX} screens are already saved; delete one first"), true);
         }
         let again = screens.insert(name.to_owned(), kept).is_some();
-        self.say(format!("screen `{name}` {}", if again { "saved in place of the one before" } else { "saved: F2 opens it" }), false);
+        self.say(format!("screen `{name}` {}", if again { "saved, replacing the earlier one" } else { "saved; F2 opens it" }), false);
     }
 
     pub(super) fn open_screen(&mut self, name: &str) {
@@ -77,7 +77,7 @@ impl App {
 
 /// Summary of a screen: `cap>10m age<90d · -market_cap`.
 fn holds(kept: &Value) -> String {
-    let filter = kept["filter"].as_str().filter(|text| !text.is_empty()).unwrap_or("every row");
+    let filter = kept["filter"].as_str().filter(|text| !text.is_empty()).unwrap_or("all rows");
     let sort: Vec<&str> = kept["sort"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     if sort.is_empty() { filter.to_owned() } else { format!("{filter} · {}", sort.join(",")) }
 }

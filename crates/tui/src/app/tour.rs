@@ -1,4 +1,4 @@
-//! The tour: six stops over the views. Each says in one sentence what is there and which key goes on; keys do what they always do.
+//! The tour: six stops over the views. Each explains a view in one sentence and names the key to continue; keys work as usual.
 
 use ratatui::{
     buffer::Buffer,
@@ -32,36 +32,28 @@ const STOPS: [Stop; 6] = [
     Stop {
         at: ViewId::Tokens,
         action: Action::Filter,
-        says: "Every token is in this table; narrow it by words and conditions: try cap>1b and Enter.",
+        says: "This table lists every token. Filter it by words and conditions: type cap>1b, then Enter.",
     },
-    Stop {
-        at: ViewId::Tokens,
-        action: Action::ViewChart,
-        says: "The selected token has a chart with trendlines and patterns, each with target and stop.",
-    },
+    Stop { at: ViewId::Tokens, action: Action::ViewChart, says: "The chart shows trendlines and patterns, each with target and stop." },
     Stop {
         at: ViewId::Chart,
         action: Action::NextPattern,
-        says: "Its patterns are marked and listed, open ones first: go through them, Enter says why.",
+        says: "Patterns are marked and listed, open ones first. Step through them; Enter explains one.",
     },
     Stop {
         at: ViewId::Chart,
         action: Action::ViewSecurity,
-        says: "What its contract, holders and liquidity can do to you is checked, with evidence.",
+        says: "These checks show what the contract, holders and liquidity can do to you, with evidence.",
     },
     Stop {
         at: ViewId::Security,
         action: Action::ViewYield,
-        says: "Idle money gets a plan: where it earns most after gas, at the risk that you choose.",
+        says: "The yield plan allocates your wallet for the highest return after gas, at the risk you choose.",
     },
-    Stop {
-        at: ViewId::Yield,
-        action: Action::ViewApi,
-        says: "Every answer on screen is also there for scripts, over HTTP on this machine.",
-    },
+    Stop { at: ViewId::Yield, action: Action::ViewApi, says: "Everything on screen is also available to scripts over HTTP." },
 ];
 
-const GOODBYE: &str = "That was the tour: in any view c copies the curl line of what it shows, and ? lists its keys.";
+const GOODBYE: &str = "That's the tour. c copies the curl command for a view; ? lists its keys.";
 
 /// Rows of the box with its border, and its width at most.
 const HEIGHT: u16 = 5;
@@ -78,14 +70,14 @@ impl App {
         self.tour.take().is_some()
     }
 
-    /// The key of this stop or a later one was pressed: on to the one behind it.
+    /// The key of this stop or a later one was pressed: continues with the stop after it.
     pub(super) fn tour_follows(&mut self, action: Action) {
         let Some(tour) = &mut self.tour else { return };
         let behind = STOPS.iter().position(|stop| stop.action == action).map_or(0, |nth| nth + 1);
         tour.stop = tour.stop.max(behind);
     }
 
-    /// Over the lower end of the view; under a dialog and while a line is typed there is nothing to say.
+    /// Drawn over the lower end of the view; hidden under a dialog and while a line is typed.
     pub(crate) fn draw_tour(&self, buffer: &mut Buffer, body: Rect) {
         let Some(tour) = self.tour.filter(|_| self.overlay.is_none() && self.filter.is_none()) else { return };
         let key = |action: Action| self.setup.keymap.keys(action).first().cloned().unwrap_or_else(|| action.name().to_owned());
@@ -93,7 +85,7 @@ impl App {
             Some(stop) => {
                 // A number key works everywhere, another one in its view.
                 let is_here = stop.at == self.current || views::keymap::VIEWS.iter().any(|row| row.goto == stop.action);
-                let first = if is_here { String::new() } else { format!("{} and then ", key(stop.at.row().goto)) };
+                let first = if is_here { String::new() } else { format!("{}, then ", key(stop.at.row().goto)) };
                 (
                     format!("tour · {} of {} · {}", tour.stop + 1, STOPS.len(), stop.at.title()),
                     stop.says,
@@ -102,7 +94,7 @@ impl App {
             }
             None => ("tour · the end".to_owned(), GOODBYE, String::new()),
         };
-        let leave = format!("{} {}", key(Action::Back), if press.is_empty() { "closes this" } else { "leaves the tour" });
+        let leave = format!("{} {}", key(Action::Back), if press.is_empty() { "closes" } else { "leaves the tour" });
         draw_box(buffer, body, &self.setup.look.theme, (&title, says, &press, &leave));
     }
 }
@@ -141,7 +133,7 @@ mod tests {
     use serde_json::{Value, json};
     use store::sample;
 
-    /// What somebody new sees: no data, the demo's first screen, a stop of the tour.
+    /// The screens of a new user: no data, the demo's first screen, a stop of the tour.
     #[test]
     fn the_first_minute_looks_as_it_did() {
         for (width, height) in [(60, 16), (80, 24), (140, 42)] {
@@ -170,8 +162,8 @@ mod tests {
             ("1", false, "› open"),
             ("↓⏎", true, "› open"),
             ("3", true, "› add"),
-            ("9", true, "where to begin"),
-            ("⎋", true, "reading the dataset"),
+            ("9", true, "Where do you want to start"),
+            ("⎋", true, "loading the dataset"),
         ] {
             let mut bench = Bench::new(views::all());
             bench.app.setup.data_folder = folder(&bench).filter(|_| has_folder);
@@ -202,7 +194,7 @@ mod tests {
             for (last, is_offered) in [(folder, is_there), (&failed, false)] {
                 bench.app.remember(&Session(json!({ "folder": last })));
                 bench.app.update(Event::Deck(DeckEvent::LoadFailed("there is nothing".to_owned())));
-                assert_eq!(bench.screen().contains("where you were last"), is_offered, "{}", last.display());
+                assert_eq!(bench.screen().contains("last folder"), is_offered, "{}", last.display());
                 // It stays the last one while nothing else is seen.
                 assert_eq!(bench.app.last_session()["folder"], json!(last));
                 if is_offered {
@@ -250,7 +242,7 @@ mod tests {
         // `/` counted as the first stop; the second's key works from any view.
         assert!(bench.screen().contains("tour · 2 of 6 · Tokens") && bench.screen().contains("press 3 "));
         bench.keys("31");
-        assert!(bench.screen().contains("3 of 6 · Chart") && bench.screen().contains("press 3 and then n"), "{}", bench.screen());
+        assert!(bench.screen().contains("3 of 6 · Chart") && bench.screen().contains("press 3, then n"), "{}", bench.screen());
         // A later stop's key is not asked for again.
         bench.keys("71");
         assert!(bench.screen().contains("6 of 6 · Yield") && bench.screen().contains("press 0 "), "{}", bench.screen());

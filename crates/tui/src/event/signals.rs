@@ -1,4 +1,4 @@
-//! What Unix tells a terminal's program beside its keys: signals, and a terminal that goes without one.
+//! Unix signals, and the loss of the terminal without a signal.
 
 use std::{io, sync::mpsc::SyncSender, thread};
 

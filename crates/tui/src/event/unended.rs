@@ -1,5 +1,5 @@
-//! Input that does not end, as a paste whose end is missing: what reads it waits for the rest, and takes every key as a part of it. Meanwhile
-//! Ctrl-C is a signal, which ends the program.
+//! Unfinished input, such as a paste without an end: the reader waits for the rest and takes every key as part of it. Meanwhile Ctrl-C is a
+//! signal, which ends the program.
 
 use std::{
     io,
@@ -18,7 +18,7 @@ use rustix::{
 const PATIENCE: Duration = Duration::from_millis(100);
 const CTRL_C: u8 = 3;
 
-/// Is told when something was read, and when it was whole.
+/// Receives when something was read, and when it was complete.
 pub(super) struct InputWatch(Sender<bool>);
 
 impl InputWatch {

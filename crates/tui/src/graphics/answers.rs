@@ -1,21 +1,21 @@
-//! What a terminal answers when it is asked about pictures. Its answers come among the keys: here they are told apart, and the keys pressed
-//! meanwhile are kept.
+//! The terminal's replies to the query about pictures. They arrive among the keys: here they are separated, and keys pressed meanwhile are
+//! kept.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use widgets::pixels::plot::CellPixels;
 
-/// kitty's question with a picture of one pixel, the terminal's name (XTVERSION), the size of a cell, and its attributes (DA1): these every
-/// terminal answers, so they come last.
+/// kitty's query with a picture of one pixel, the terminal's name (XTVERSION), the size of a cell, and its attributes (DA1): every
+/// terminal replies to these, so they come last.
 pub(super) const QUESTION: &[u8] = b"\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\\x1b[>q\x1b[16t\x1b[c";
 
-/// The question without kitty's.
+/// The query without kitty's.
 pub(super) const ATTRIBUTES: &[u8] = b"\x1b[>q\x1b[16t\x1b[c";
 
-/// What is known of the terminal.
+/// The terminal's properties, as far as known.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TerminalAnswers {
-    /// It has told its attributes, which is the end of its answers.
+    /// Its attributes have arrived, which ends its replies.
     pub arrived: bool,
     pub kitty: bool,
     pub sixel: bool,
@@ -40,7 +40,7 @@ pub enum Heard {
     Paste(String),
 }
 
-/// Reads the bytes of a terminal that was asked.
+/// Parses the bytes of a terminal that was queried.
 #[derive(Debug, Default)]
 pub struct Hearing {
     pub answers: TerminalAnswers,

@@ -1,4 +1,4 @@
-//! Tests of pictures on the terminal: what is asked, what is understood, what is sent.
+//! Tests of pictures on the terminal: the query, the reply, the bytes sent.
 
 use ratatui::backend::CrosstermBackend;
 

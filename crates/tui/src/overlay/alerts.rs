@@ -110,18 +110,17 @@ impl AlertsDialog {
     /// What the keys do, from the longest to the shortest.
     fn hints(&self) -> Vec<String> {
         let hints: &[&str] = match (self.waiting, self.condition.text().trim().is_empty()) {
-            (true, _) => &["working it out…"],
+            (true, _) => &["working…"],
             (false, _) if !self.completions.all.is_empty() => {
                 let words: Vec<&str> = self.completions.all.iter().map(|(_, word)| word.as_str()).collect();
                 return (1..=words.len()).rev().map(|count| format!("Tab {}", words[..count].join("   "))).collect();
             }
-            (false, false) => &[
-                "⏎ sets the alert   Ctrl-R when it would have fired   Tab this token or any   Esc",
-                "⏎ sets it   Ctrl-R when it would have fired   Tab one or any   Esc",
-            ],
+            (false, false) => {
+                &["⏎ add the alert   Ctrl-R backtest   Tab this token or any   Esc", "⏎ add   Ctrl-R backtest   Tab one or any   Esc"]
+            }
             (false, true) => &[
-                "type price>20 or pattern:bull_flag   Tab this token or any   Delete removes   Esc",
-                "type price>20   Tab this token or any   Delete removes   Esc",
+                "type price>20 or pattern:bull_flag   Tab this token or any   Delete remove   Esc",
+                "type price>20   Tab this token or any   Delete remove   Esc",
             ],
         };
         hints.iter().map(|&hint| hint.to_owned()).collect()
@@ -139,7 +138,7 @@ impl AlertsDialog {
             put(buffer, place, x, 0, &says, theme.style(role).patch(style));
         }
         if self.list.alerts.is_empty() {
-            put(buffer, area, 0, 0, "no alert is set", theme.dim().patch(theme.style(Role::Panel)));
+            put(buffer, area, 0, 0, "no alerts", theme.dim().patch(theme.style(Role::Panel)));
         }
     }
 }
@@ -193,7 +192,7 @@ impl Dialog for AlertsDialog {
             Some(about) if !self.all => text::truncate(&about.name, NAME).into_owned(),
             _ => "any token".to_owned(),
         };
-        let used = put(buffer, inside, 0, 0, &format!("tell me when {who} has  "), dim);
+        let used = put(buffer, inside, 0, 0, &format!("alert me when {who} has  "), dim);
         self.condition.draw(buffer, inside, used, theme);
         if let Some(problem) = &self.problem {
             put_wrapped(buffer, inside, 0, 1, problem, 2, theme.style(Role::Warning).patch(base));
@@ -214,7 +213,7 @@ impl Dialog for AlertsDialog {
             put(buffer, below, 0, 1 + row as u16, &fired_text(fired), plain);
         }
         if self.list.fired.is_empty() {
-            put(buffer, below, 0, 1, "nothing yet: alerts are looked at each time the data change", dim);
+            put(buffer, below, 0, 1, "none yet; alerts are checked whenever the data changes", dim);
         }
     }
 }
@@ -234,9 +233,9 @@ fn state_text(alert: &Alert, room: usize) -> (String, Role) {
         return (format!("not checked: {problem}"), Role::Warning);
     }
     let holds = match (alert.holds, alert.token_address) {
-        (0, _) => "not met now".to_owned(),
-        (_, Some(_)) => "holds now".to_owned(),
-        (count, None) => format!("holds for {}", format::many(count, "token", "tokens")),
+        (0, _) => "false".to_owned(),
+        (_, Some(_)) => "true".to_owned(),
+        (count, None) => format!("true for {}", format::many(count, "token", "tokens")),
     };
     let Some(at) = alert.last_fired_at else { return (holds, Role::Dim) };
     let fired = format!("fired {}", times(alert.fired));

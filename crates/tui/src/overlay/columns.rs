@@ -140,9 +140,8 @@ impl Dialog for ColumnsDialog {
             };
             put(buffer, place, place.width.saturating_sub(12), 0, &format!("{width:>4} {state}"), theme.accent().patch(style));
         }
-        let hints =
-            ["Space shows or hides   J K move it   + - wider, narrower", "/ finds one   f freezes up to here   r as it was   Esc done"];
-        let finds = self.find.as_ref().map(|typed| format!("/ {typed}▏  Space shows or hides it   Esc ends"));
+        let hints = ["Space show or hide   J K move   + - wider, narrower", "/ find   f freeze up to here   r reset   Esc done"];
+        let finds = self.find.as_ref().map(|typed| format!("/ {typed}▏  Space show or hide   Esc done"));
         let hints = finds.as_deref().map_or(hints, |finds| [finds, hints[1]]);
         for (nth, hint) in hints.iter().enumerate() {
             put(buffer, inside, 0, inside.height.saturating_sub(2) + nth as u16, hint, theme.dim().patch(base));

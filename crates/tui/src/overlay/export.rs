@@ -134,11 +134,11 @@ impl Dialog for ExportDialog {
         }
         let (says, style) = match self.refusal() {
             Some(ExportRetry::Taken) => {
-                ("this file exists: Enter again replaces it, or type another name · Esc cancel".to_owned(), Role::Warning)
+                ("this file exists; press Enter again to replace it, or type another name · Esc cancel".to_owned(), Role::Warning)
             }
             Some(ExportRetry::Refused(reason)) => (format!("not exported: {reason}"), Role::Warning),
             None if self.format.is_none() => (words::SAVE_OR_CANCEL.to_owned(), Role::Dim),
-            None => (format!("{}   Tab other format", words::SAVE_OR_CANCEL), Role::Dim),
+            None => (format!("{}   Tab next format", words::SAVE_OR_CANCEL), Role::Dim),
         };
         put_wrapped(buffer, inside, 0, 4, &says, REASON_LINES, theme.style(style).patch(base));
     }

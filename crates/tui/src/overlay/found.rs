@@ -1,4 +1,4 @@
-//! The tokens that providers found for what was typed after `add`: one of them is chosen.
+//! The tokens that providers found for the text after `add`; the user chooses one.
 
 use super::prelude::*;
 use query::deck::feed::add::FoundToken;
@@ -46,11 +46,11 @@ impl Dialog for FoundDialog {
         let height = self.tokens.as_ref().map_or(1, Vec::len).saturating_add(5).min(20) as u16;
         let inside = floating(buffer, area, (96, height), &format!("add {}", text::clean(&self.words)), theme);
         let Some(tokens) = &self.tokens else {
-            put(buffer, inside, 0, 0, "asking who knows it", theme.dim().patch(base));
+            put(buffer, inside, 0, 0, "searching…", theme.dim().patch(base));
             put(buffer, inside, 0, inside.height.saturating_sub(1), CANCEL, theme.dim().patch(base));
             return;
         };
-        put(buffer, inside, 0, 0, "several tokens are called so: which one?", theme.text().patch(base));
+        put(buffer, inside, 0, 0, "several tokens match; which one?", theme.text().patch(base));
         let list = Rect { y: inside.y + 1, height: inside.height.saturating_sub(3), ..inside };
         for (_, place, style, token) in self.rows.draw(tokens, buffer, list, theme) {
             let symbol = text::clean(token.symbol.as_deref().unwrap_or("–")).into_owned();
@@ -63,6 +63,6 @@ impl Dialog for FoundDialog {
             let liquid = format!("${} in {}{cap}", format::human(Some(token.liquidity)), many(token.pools as u64, "pool", "pools"));
             put(buffer, place, x + 1, 0, &liquid, theme.text().patch(style));
         }
-        put(buffer, inside, 0, inside.height.saturating_sub(1), &format!("Enter adds it   {CANCEL}"), theme.accent().patch(base));
+        put(buffer, inside, 0, inside.height.saturating_sub(1), &format!("Enter add   {CANCEL}"), theme.accent().patch(base));
     }
 }

@@ -134,8 +134,8 @@ impl Dialog for Help {
         }
         let hint = match &self.filter {
             Some(filter) => format!("/ {filter}▏"),
-            None if self.has_tour() => "Enter runs it   / filters   t a tour   Esc closes".to_owned(),
-            None => "Enter runs it   / filters   Esc closes".to_owned(),
+            None if self.has_tour() => "Enter run   / filter   t tour   Esc close".to_owned(),
+            None => "Enter run   / filter   Esc close".to_owned(),
         };
         let bottom = inside.height.saturating_sub(1);
         let used = put(buffer, inside, 0, bottom, &hint, theme.dim().patch(base));

@@ -1,4 +1,4 @@
-//! The import preview: the detected type of each file, the source of each column with the reason, the first rows, and the rows to be
+//! The import preview: each file's detected type, each column's source with the reason, the leading rows, and the rows to be
 //! rejected. Reads and writes no file itself.
 
 use super::prelude::*;
@@ -123,7 +123,7 @@ impl Dialog for ImportDialog {
         let height = shown.as_ref().map_or(1, Vec::len).saturating_add(4).min(usize::from(area.height.saturating_sub(2))) as u16;
         let inside = floating(buffer, area, (width, height), &format!("import {}", text::clean(&self.said)), theme);
         let Some(shown) = shown else {
-            put(buffer, inside, 0, 0, "looking at what is in it", theme.dim().patch(base));
+            put(buffer, inside, 0, 0, "reading the file", theme.dim().patch(base));
             put(buffer, inside, 0, inside.height.saturating_sub(1), CANCEL, theme.dim().patch(base));
             return;
         };
@@ -138,8 +138,8 @@ impl Dialog for ImportDialog {
         let keys = if takes {
             format!("Enter import{more}   {CANCEL}")
         } else {
-            let say = self.offered().map_or_else(|| "say more of it".to_owned(), |name| format!("say that it is of {}", text::clean(name)));
-            format!("nothing would be taken   Enter {say}{more}   {CANCEL}")
+            let say = self.offered().map_or_else(|| "add options".to_owned(), |name| format!("set token {}", text::clean(name)));
+            format!("nothing would be imported   Enter {say}{more}   {CANCEL}")
         };
         put(buffer, inside, 0, inside.height.saturating_sub(1), &keys, theme.accent().patch(base));
     }
@@ -179,7 +179,7 @@ fn parts(report: &ImportReport) -> Vec<Part> {
         report
             .tables
             .iter()
-            .map(|table| text_part(Role::Accent, &format!("{} would then have {}", table.file, many(table.rows, "row", "rows")))),
+            .map(|table| text_part(Role::Accent, &format!("{} would contain {}", table.file, many(table.rows, "row", "rows")))),
     );
     parts
 }
@@ -189,7 +189,7 @@ fn file_parts(file: &FileReport, parts: &mut Vec<Part>) {
         parts.push(text_part(Role::Warning, &format!("{} {reason}", file.file)));
         if !file.try_with.is_empty() {
             let words: Vec<String> = file.try_with.iter().map(|word| shell_word(word)).collect();
-            parts.push(text_part(Role::Accent, &format!("  say: {}", words.join(" "))));
+            parts.push(text_part(Role::Accent, &format!("  try: {}", words.join(" "))));
         }
         return;
     }
@@ -255,11 +255,11 @@ fn place(finding: &model::findings::Finding) -> Option<String> {
 fn summary_line(taken: &Taken) -> String {
     let counts = [
         (taken.new, "new"),
-        (taken.changed, "in place of others"),
-        (taken.same, "there already"),
+        (taken.changed, "changed"),
+        (taken.same, "unchanged"),
         (taken.repeated, "repeated"),
         (taken.set_aside, "rejected"),
-        (taken.left_out, "left out"),
+        (taken.left_out, "excluded"),
     ];
     let parts: Vec<String> =
         counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!(", {} {what}", format::count(*count))).collect();

@@ -144,7 +144,8 @@ impl Dialog for IndicatorsDialog {
         if let Some(Err(problem)) = self.indicators.get(selected).filter(|row| row.shown).map(Row::read) {
             put(buffer, inside, 0, bottom, &problem, theme.style(Role::Warning).patch(base));
         }
-        let hints = ["Space shows or hides   0-9 types the number   + - change it", "← → other number   a another of the kind   Esc done"];
+        let hints =
+            ["Space show or hide   0-9 type the number   + - change it", "← → other number   a add another of this kind   Esc done"];
         for (nth, hint) in hints.iter().enumerate() {
             put(buffer, inside, 0, bottom + 1 + nth as u16, hint, theme.dim().patch(base));
         }

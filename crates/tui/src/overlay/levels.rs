@@ -1,4 +1,4 @@
-//! The dialog of a token's own price levels: to set, move and remove one, or be told when the price comes to it.
+//! The dialog of a token's price levels: set, move or remove one, or set an alert on it.
 
 use crossterm::event::KeyModifiers;
 
@@ -55,7 +55,7 @@ impl LevelsDialog {
     /// The level in the lines.
     fn typed(&self) -> Result<OwnLevel, String> {
         let text = self.price.text().trim().replace([',', '_'], "");
-        let price = text.parse().map_err(|_| format!("`{text}` is no price: type a number above zero, as 7.25"))?;
+        let price = text.parse().map_err(|_| format!("`{text}` is not a price; type a number above zero, such as 7.25"))?;
         OwnLevel::new(self.name.text(), price)
     }
 
@@ -130,7 +130,7 @@ impl Dialog for LevelsDialog {
         }
         let list = Rect { y: inside.y + 2.min(inside.height), height: inside.height.saturating_sub(5), ..inside };
         if !self.chosen {
-            put(buffer, list, 0, 0, if self.levels.is_empty() { "no level yet" } else { "" }, dim);
+            put(buffer, list, 0, 0, if self.levels.is_empty() { "no levels yet" } else { "" }, dim);
         }
         for (row, place, style, level) in self.rows.draw(&self.levels, buffer, list, theme) {
             let style = if row == self.rows.selected && !self.chosen { base } else { style };
@@ -138,7 +138,7 @@ impl Dialog for LevelsDialog {
             put(buffer, place, 0, 0, &level.name, theme.text().patch(style));
             put(buffer, place, PRICE, 0, &format::price(Some(level.price)), theme.text().patch(style));
         }
-        let hints = ["⏎ sets the level   Tab name or price   Ctrl-A an alert on it", "↓ ↑ choose one to move it   Delete removes it   Esc"];
+        let hints = ["⏎ set the level   Tab name or price   Ctrl-A alert on it", "↓ ↑ select one to move   Delete remove   Esc"];
         for (y, hint) in (inside.height.saturating_sub(2)..).zip(hints) {
             put(buffer, inside, 0, y, hint, dim);
         }
@@ -157,7 +157,8 @@ mod tests {
     #[test]
     fn what_is_no_price_is_refused_in_words_and_a_level_without_a_name_has_its_price() {
         let about = AboutToken { token: Address([3; 20]), name: "UNI".to_owned() };
-        for (typed, says) in [("7.5x", Err("`7.5x` is no price")), ("-1", Err("is no price")), ("1,250.5", Ok(1_250.5)), ("8e-6", Ok(8e-6))]
+        for (typed, says) in
+            [("7.5x", Err("`7.5x` is not a price")), ("-1", Err("is not a price")), ("1,250.5", Ok(1_250.5)), ("8e-6", Ok(8e-6))]
         {
             let mut dialog = LevelsDialog::new(about.clone(), None, Vec::new());
             press(&mut dialog, KeyCode::Tab);

@@ -32,14 +32,14 @@ impl Dialog for NoteDialog {
     }
 
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
-        let inside = floating(buffer, area, (76, 13), &format!("note about {}", self.about.name), theme);
+        let inside = floating(buffer, area, (76, 13), &format!("note on {}", self.about.name), theme);
         let base = theme.style(Role::Panel);
         let rows = inside.height.saturating_sub(2);
         for (y, line) in self.note.wrapped(inside.width.into()).iter().rev().take(rows.into()).rev().enumerate() {
             put(buffer, inside, 0, y as u16, line, theme.text().patch(base));
         }
         let count = format!("{} of {NOTE_CHARS_MAX}", self.note.text().chars().count());
-        let hint = format!("⏎ keeps it, empty removes it   Esc   {count} characters");
+        let hint = format!("⏎ save (empty: remove)   Esc   {count} characters");
         put(buffer, inside, 0, inside.height.saturating_sub(1), &hint, theme.dim().patch(base));
     }
 }

@@ -13,7 +13,7 @@ use widgets::theme::BUILTIN;
 const SHOWN_MAX: usize = 200;
 /// Longest input in characters.
 const CHARS_MAX: usize = 500;
-/// What a line that asks for a day begins with.
+/// The prefix of a line that sets a point in time.
 pub(crate) const AS_OF: &str = "as of ";
 
 #[derive(Debug)]
@@ -61,23 +61,28 @@ impl CommandPalette {
             command,
         };
         let api = if api_on { "stop api" } else { "start api" };
-        let import = "A file of yours: its path, options as on the command line.";
+        let import = "Import a file: its path, with options as on the command line.";
         let files = "load add file folder";
         entries.extend([
-            keyless(api, "Start or stop answering over HTTP.", "server http", Command::ToggleApi),
+            keyless(api, "Start or stop the HTTP API.", "server http", Command::ToggleApi),
             keyless("import FILE", import, files, Command::Type("import ".to_owned())),
-            keyless("add TOKEN", "A token by address, symbol, name or coin:BTC.", "new live provider", Command::Type("add ".to_owned())),
+            keyless(
+                "add TOKEN",
+                "Add a token by address, symbol, name or coin:BTC.",
+                "new live provider",
+                Command::Type("add ".to_owned()),
+            ),
             keyless(
                 "as of DAY",
-                "Everything as it was known that day, as in 2026-01-31.",
+                "View the data as known on that day, such as 2026-01-31.",
                 "date past history back",
                 Command::Type(AS_OF.to_owned()),
             ),
-            keyless("open DIR", "Look at another dataset: its folder.", files, Command::Type("open ".to_owned())),
+            keyless("open DIR", "Open another dataset by its folder.", files, Command::Type("open ".to_owned())),
         ]);
         entries.extend(BUILTIN.iter().map(|(theme, _)| {
             let command = Command::Theme((*theme).to_owned());
-            keyless(&format!("theme {theme}"), "Change the colours.", "colors dark light appearance", command)
+            keyless(&format!("theme {theme}"), "Change the colors.", "colors dark light appearance", command)
         }));
         let fixed = entries.len();
         let mut palette = Self { line: TypedLine::new("", CHARS_MAX), entries, fixed, found: Vec::new(), rows: Rows::default() };
@@ -85,7 +90,7 @@ impl CommandPalette {
         palette
     }
 
-    /// Replaces the tokens by those of another generation.
+    /// Replaces the tokens by those of another snapshot.
     pub fn set_tokens(&mut self, tokens: &[TokenSummary]) {
         self.entries.truncate(self.fixed);
         self.entries.extend(tokens.iter().map(|token| Entry {
@@ -205,7 +210,7 @@ impl Dialog for CommandPalette {
             put(buffer, inside, used + 2, 0, &says, theme.dim().patch(base));
         } else if self.line.text() == AS_OF {
             let at = used + 2 + AS_OF.len() as u16;
-            put(buffer, inside, at, 0, "a day or time, as in 2026-01-31 or 2026-01-31T10:30", theme.dim().patch(base));
+            put(buffer, inside, at, 0, "a day or time, such as 2026-01-31 or 2026-01-31T10:30", theme.dim().patch(base));
         }
         let below = below(inside, 2);
         for (_, place, style, &i) in self.rows.draw(&self.found, buffer, below, theme) {
@@ -213,13 +218,13 @@ impl Dialog for CommandPalette {
         }
         if self.found.is_empty() {
             let says = match (self.import(), self.folder()) {
-                _ if self.day().is_some() => "Enter shows everything as it was known then",
-                _ if self.add().is_some() => "Enter asks the providers of this dataset for it",
-                (Some(_), _) => "Enter shows what would be taken of this file",
+                _ if self.day().is_some() => "Enter shows the data as known then",
+                _ if self.add().is_some() => "Enter searches this dataset's providers",
+                (Some(_), _) => "Enter previews the import",
                 (None, Some(_)) => "Enter opens this folder",
                 // No claim about tokens before they are loaded.
-                (None, None) if self.entries.len() == self.fixed => "no action is called that; tokens come once the dataset is read",
-                (None, None) => "nothing is called that",
+                (None, None) if self.entries.len() == self.fixed => "no match; tokens are listed once the dataset is loaded",
+                (None, None) => "no match",
             };
             put(buffer, inside, 0, 2, says, theme.dim().patch(base));
         }

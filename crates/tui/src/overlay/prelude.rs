@@ -1,4 +1,4 @@
-//! What every dialog is written with: keys in, an outcome out, texts drawn in the theme's roles.
+//! Imports of every dialog: keys in, an outcome out, texts drawn in the theme's roles.
 
 pub(super) use crossterm::event::{KeyCode, KeyEvent};
 pub(super) use ratatui::{buffer::Buffer, layout::Rect};

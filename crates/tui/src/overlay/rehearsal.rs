@@ -1,9 +1,9 @@
-//! What a rehearsed alert would have done, drawn in the alert dialog.
+//! The backtest of an alert, drawn in the alert dialog.
 
 use super::{alerts::times, prelude::*};
 use query::question::rehearsal::Rehearsal;
 
-/// Of a rehearsal, in the dialog.
+/// The state of a backtest in the dialog.
 #[derive(Debug, Default)]
 pub(super) enum RehearsalState {
     #[default]
@@ -13,7 +13,7 @@ pub(super) enum RehearsalState {
     Done(Box<Rehearsal>),
 }
 
-/// Widths of the columns, the first from the left and the others from the right: what came after, and the firings.
+/// Column widths of the tables of outcomes and of triggers; the first column is left-aligned, the rest right-aligned.
 const OUTCOMES: &[usize] = &[8, 9, 8, 9, 9, 10, 10, 10];
 const FIRINGS: &[usize] = &[11, 10, 12, 13, 12, 12];
 
@@ -25,8 +25,8 @@ impl RehearsalState {
         match self {
             Self::None => return false,
             Self::Running(done, total) => {
-                let share = done.saturating_mul(100).checked_div(*total).map(|share| format!(" {share} %")).unwrap_or_default();
-                put(buffer, area, 0, 0, &format!("looking at each day of the past…{share}"), dim);
+                let share = done.saturating_mul(100).checked_div(*total).map(|share| format!(" {share}%")).unwrap_or_default();
+                put(buffer, area, 0, 0, &format!("backtesting each past day…{share}"), dim);
             }
             Self::Done(rehearsal) => {
                 let mut row = put_wrapped(buffer, area, 0, 0, &summary(rehearsal), 3, plain) + 1;
@@ -50,29 +50,29 @@ fn line(widths: &[usize], cells: &[impl AsRef<str>]) -> String {
     cells.iter().zip(widths).enumerate().map(|(nth, (cell, width))| text::fit(cell.as_ref(), *width, align(nth))).collect()
 }
 
-/// `in the 365 days to 2026-11-14 it would have fired 12 times (0.2 a week) for 3 of 64 tokens; it held on 40 days of a token`
+/// `in the 365 days to 2026-11-14, it would have fired 12 times (0.2 per week) for 3 of 64 tokens; true on 40 token-days`
 fn summary(rehearsal: &Rehearsal) -> String {
-    let Some(to) = rehearsal.to else { return "there are no candles to rehearse it on".to_owned() };
+    let Some(to) = rehearsal.to else { return "no candles to backtest on".to_owned() };
     let Some(a_week) = rehearsal.fired_a_week else {
-        return format!("in the {} to {to} a value that it needs is never known", many(rehearsal.days, "day", "days"));
+        return format!("in the {} to {to}, a required value is unknown on every day", many(rehearsal.days, "day", "days"));
     };
     let who = match rehearsal.token_address {
         Some(_) => String::new(),
         None => format!(" for {} of {}", format::count(rehearsal.fired_tokens), many(rehearsal.tokens, "token", "tokens")),
     };
-    let days = if rehearsal.token_address.is_some() { ["day", "days"] } else { ["day of a token", "days of a token"] };
+    let days = if rehearsal.token_address.is_some() { ["day", "days"] } else { ["token-day", "token-days"] };
     let span = many(rehearsal.days, "day", "days");
     let fires = match rehearsal.fired {
-        0 => "never have fired".to_owned(),
-        fired => format!("have fired {} ({} a week){who}", times(fired), format::fixed(a_week, 1)),
+        0 => "have never fired".to_owned(),
+        fired => format!("have fired {} ({} per week){who}", times(fired), format::fixed(a_week, 1)),
     };
     let held = many(rehearsal.held_days, days[0], days[1]);
-    let mut says = format!("in the {span} to {to} it would {fires}; it held on {held}");
+    let mut says = format!("in the {span} to {to}, it would {fires}; true on {held}");
     if rehearsal.unknown_days > 0 {
-        says.push_str(&format!("; not known on {}", format::count(rehearsal.unknown_days)));
+        says.push_str(&format!("; unknown on {}", format::count(rehearsal.unknown_days)));
     }
     if !rehearsal.as_of_unknown.is_empty() {
-        says.push_str(&format!("; of today are: {}", rehearsal.as_of_unknown.join(", ")));
+        says.push_str(&format!("; current values, no history: {}", rehearsal.as_of_unknown.join(", ")));
     }
     says
 }

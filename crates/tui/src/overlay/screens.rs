@@ -50,7 +50,7 @@ impl Dialog for ScreensDialog {
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
         let inside = floating(buffer, area, (76, (self.screens.len() as u16 + 7).min(20)), "screens", theme);
         let base = theme.style(Role::Panel);
-        let used = put(buffer, inside, 0, 0, "save this one as  ", theme.dim().patch(base));
+        let used = put(buffer, inside, 0, 0, "save this screen as  ", theme.dim().patch(base));
         self.name.draw(buffer, inside, used, theme);
         let below = Rect { y: inside.y + 2.min(inside.height), height: inside.height.saturating_sub(4), ..inside };
         for (_, place, style, (name, holds)) in self.rows.draw(&self.screens, buffer, below, theme) {
@@ -58,10 +58,10 @@ impl Dialog for ScreensDialog {
             put(buffer, place, used.max(20) + 2, 0, holds, theme.dim().patch(style));
         }
         if self.screens.is_empty() {
-            put(buffer, inside, 0, 2, "none yet: a name and Enter keeps filter, order and columns", theme.dim().patch(base));
+            put(buffer, inside, 0, 2, "none yet; type a name and press Enter to save filter, order and columns", theme.dim().patch(base));
         }
         let hint =
-            if self.name.text().trim().is_empty() { "Enter opens   Delete removes   a name saves   Esc" } else { "Enter saves   Esc" };
+            if self.name.text().trim().is_empty() { "Enter open   Delete remove   type a name to save   Esc" } else { "Enter save   Esc" };
         put(buffer, inside, 0, inside.height.saturating_sub(1), hint, theme.dim().patch(base));
     }
 }

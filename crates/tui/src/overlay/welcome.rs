@@ -1,11 +1,11 @@
-//! What is offered where there is no dataset: the folder of the last session, the demo, a folder of one's own, tokens by address.
+//! The choices without a dataset: the folder of the last session, the demo, the user's own folder, live tokens by address.
 
 use super::prelude::*;
 
-/// The folder of tokens that come by themselves.
+/// The folder of live tokens.
 pub(crate) const LIVE: &str = "live";
 
-/// A way to data: its name, what it does, and where it keeps what it makes.
+/// A choice: its name, what it does, and the folder it creates.
 #[derive(Debug)]
 struct Way {
     name: &'static str,
@@ -18,29 +18,26 @@ struct Way {
 fn ways(own: Option<&str>, last: Option<String>) -> Vec<Way> {
     let kept = |name: &str| own.map(|own| format!("{own}/{name}"));
     let last = last.map(|folder| Way {
-        name: "where you were last",
-        says: format!("the data in {folder}"),
+        name: "last folder",
+        says: format!("continue with {folder}"),
         kept: None,
         command: Command::OpenFolder(folder),
     });
     let demo = kept(demo::FOLDER).map(|folder| Way {
         name: "the demo",
-        says: "an invented market of 64 tokens under real names, made here in a second: nothing is fetched, and no figure is real"
-            .to_owned(),
+        says: "a synthetic market of 64 tokens under real names, created locally in a second; nothing is downloaded".to_owned(),
         kept: Some(folder),
         command: Command::WriteDemo,
     });
     let folder = Way {
         name: "a folder of your own",
-        says: "with CSV, Parquet or JSON tables: type its path; `tokendeck import` takes files of explorers and exchanges into one"
-            .to_owned(),
+        says: "CSV, Parquet or JSON tables: type the path. `tokendeck import` converts files from explorers and exchanges".to_owned(),
         kept: None,
         command: Command::Type("open ".to_owned()),
     };
     let live = kept(LIVE).map(|folder| Way {
-        name: "tokens of today",
-        says: "by address or symbol, with their pools and a year of candles from public services: you are asked before anything is sent"
-            .to_owned(),
+        name: "live tokens",
+        says: "by address or symbol, with pools and a year of candles from public services; asks before contacting them".to_owned(),
         kept: Some(folder),
         command: Command::BeginLive,
     });
@@ -58,7 +55,7 @@ pub struct Welcome {
 }
 
 impl Welcome {
-    /// `own` is the folder of the user's own data, `last` that of the data seen last.
+    /// `own` is the folder of the user's data, `last` the folder of the last session.
     pub fn new(reason: &str, own: Option<&str>, last: Option<String>) -> Self {
         Self { reason: reason.to_owned(), ways: ways(own, last), selected: 0, places: Vec::new() }
     }
@@ -93,7 +90,7 @@ impl Dialog for Welcome {
         let mut why = text::wrap(&self.reason, cells, 3);
         let says = |way: &Way| {
             let mut lines = text::wrap(&way.says, cells.saturating_sub(4), 3);
-            lines.extend(way.kept.as_ref().map(|folder| format!("kept in {folder}")));
+            lines.extend(way.kept.as_ref().map(|folder| format!("stored in {folder}")));
             lines
         };
         let mut lines: Vec<Vec<String>> = self.ways.iter().map(says).collect();
@@ -109,7 +106,7 @@ impl Dialog for Welcome {
         }
         let gap = u16::from(!is_tight);
         let height = rows(&why, &lines, gap.into());
-        let inside = floating(buffer, area, (width, height as u16), "no dataset here: where to begin?", theme);
+        let inside = floating(buffer, area, (width, height as u16), "No dataset here. Where do you want to start?", theme);
         let base = theme.style(Role::Panel);
         let mut y = 0;
         for says in &why {
@@ -132,7 +129,7 @@ impl Dialog for Welcome {
             y += lines.len() as u16 + 1;
         }
         let numbers: Vec<String> = (1..=self.ways.len()).map(|nth| nth.to_string()).collect();
-        let keys = format!("Enter or {} chooses   Esc none of them", numbers.join(" "));
+        let keys = format!("Enter or {} chooses · Esc cancels", numbers.join(" "));
         put(buffer, inside, 0, inside.height.saturating_sub(1), &keys, theme.accent().patch(base));
     }
 }

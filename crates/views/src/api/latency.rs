@@ -7,7 +7,7 @@ use model::logged_request::LoggedRequest;
 /// The widest label: `≤ 999 ms`.
 const LABEL: u16 = 11;
 const FIGURE: u16 = 9;
-const TITLE: &str = "answer times";
+const TITLE: &str = "response times";
 
 /// A histogram bin: its upper bound, `None` beyond the last, and its count.
 type Span = (Option<u64>, u64);
@@ -62,7 +62,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, histogram: &[(u64, u64)], re
     let most = usize::from(body.height.saturating_sub(below)).max(1);
     let spans = spans(histogram, most);
     if spans.is_empty() {
-        put(buffer, body, 1, 1, "nothing answered yet", theme.dim());
+        put(buffer, body, 1, 1, "no responses yet", theme.dim());
         return;
     }
     let highest = spans.iter().map(|(_, count)| *count).max().unwrap_or(1).max(1);
@@ -95,7 +95,7 @@ fn draw_statuses(buffer: &mut Buffer, area: Rect, requests: &[LoggedRequest], co
         return;
     }
     let theme = context.theme;
-    let note = format!("the last {}", format::count(requests.len() as u64));
+    let note = format!("last {}", format::count(requests.len() as u64));
     let body = Panel { note: &note, ..Panel::new("statuses") }.render(area, buffer, theme);
     let mut counts = std::collections::BTreeMap::<u16, usize>::new();
     for request in requests {

@@ -39,7 +39,7 @@ impl Fields for RequestFields {
     }
 }
 
-/// The colour by status class: success, not modified, client error, server error.
+/// The color by status class: success, not modified, client error, server error.
 pub(super) fn status_role(status: u16) -> Role {
     match status {
         ..300 => Role::Up,

@@ -1,5 +1,5 @@
-//! The trading card of the chosen pattern: breakout, target, stop-loss and their distances from the last close, and the reasons of its
-//! confidence. All figures are the answer's.
+//! The trade card of the chosen pattern: breakout, target, stop-loss and their distances from the last close, and the reasons of its fit.
+//! All values come from the result.
 
 use super::sheet::trend;
 use crate::prelude::*;
@@ -29,12 +29,12 @@ pub(super) const TARGET: &str = "target ";
 /// The data of the card.
 pub(super) struct Card<'a> {
     pub pattern: &'a Pattern,
-    /// Weighed recommendation of all patterns.
+    /// The recommendation of all patterns, weighed by track record.
     pub advice: Option<AdviceWord>,
     pub as_of: Option<Time>,
     pub trendline: Option<&'a TrendlineAnswer>,
     pub part: CardPart,
-    /// The record was asked for.
+    /// The track record was requested.
     pub followed: bool,
     /// The track record of the token's patterns; `None` while unknown.
     pub record: Option<Result<&'a TrackRecord, &'a Problem>>,
@@ -56,7 +56,7 @@ pub(super) fn rows(pattern: &Pattern, trendline: Option<&TrendlineAnswer>) -> u1
     ROWS + 2 + (why + trend) as u16
 }
 
-/// A row: label, figure, note and colour.
+/// A row: label, figure, note and color.
 type Row = (&'static str, String, String, Role);
 
 impl Card<'_> {
@@ -117,11 +117,11 @@ impl Card<'_> {
         let candles = pattern.end_index - pattern.start_index + 1;
         let direction = if detail.direction == Direction::Up { "up" } else { "down" };
         let direction = match detail.direction_by {
-            DirectionBy::PriorTrend if roomy => format!("either side; {direction} if the trend before goes on"),
+            DirectionBy::PriorTrend if roomy => format!("either side; {direction} if the trend continues"),
             DirectionBy::PriorTrend => format!("{direction}?"),
             DirectionBy::Breakout | DirectionBy::Shape => direction.to_owned(),
         };
-        let state = format!("{:.0} % complete", pattern.completion_percent);
+        let state = format!("{:.0}% complete", pattern.completion_percent);
         let plain = |label, figure: String, note: String| (label, figure, note, Role::Dim);
         let pivots: Vec<String> = detail.anchors.iter().map(|anchor| price(anchor.price)).collect();
         // A number is never cut.
@@ -136,7 +136,7 @@ impl Card<'_> {
             reward_risk(detail, roomy),
             plain("breakout", price(detail.breakout_price), direction),
             plain("status", words::of(&detail.status), state),
-            plain("shape match", format!("{:.2}", pattern.confidence), note("not the chance of profit")),
+            plain("pattern fit", percent(pattern.confidence), note("not a win rate")),
             plain("height", price(detail.height), note(height_note(detail))),
             plain("from", format::candle_time(detail.start_time), String::new()),
             plain("to", format::candle_time(detail.end_time), format!("{candles} candles")),
@@ -145,50 +145,56 @@ impl Card<'_> {
             plain(
                 "advice",
                 self.advice.map_or_else(String::new, |word| words::of(&word)),
-                format!("weight {:+.2}{}", detail.action_contribution, if roomy { " of -1 to 1" } else { "" }),
+                format!("signal {}{}", signed(detail.action_contribution), if roomy { " (−1 to 1)" } else { "" }),
             ),
             plain("as of", self.as_of.map_or_else(|| format::MISSING.to_owned(), format::candle_time), note("the last candle")),
         ]
     }
 
-    /// The hit rate, such as `57 % of 14`, next to that of random entries. The record's patterns were found as they formed; those of the list,
-    /// found with all candles up to now, are others.
+    /// The track record, such as `8 of 14 hit the target; random entries 36%`. Its patterns were detected in real time; those of the list were
+    /// detected with all candles up to now and may differ.
     fn record(&self, width: usize) -> Row {
-        let plain = |figure: &str, says: String| ("record", figure.to_owned(), says, Role::Dim);
+        let plain = |figure: &str, says: String| ("hit rate", figure.to_owned(), says, Role::Dim);
         let fitting = |figure: &str, says: Vec<String>| {
             let before = usize::from(NOTE).max(usize::from(FIGURE) + text::width(figure) + 2);
             plain(figure, text::fitting(says, width.saturating_sub(before)))
         };
         if self.pattern.detail.as_ref().is_some_and(|detail| detail.status.is_over()) {
             // The record would include this pattern and later ones.
-            return plain(format::MISSING, "past results: R".to_owned());
+            return fitting(format::MISSING, ["R: track record", "R: record"].map(str::to_owned).into());
         }
         let record = match self.record {
             Some(Ok(record)) => record,
             Some(Err(problem)) => return plain(format::MISSING, problem.detail.clone()),
             None => {
-                let says = if self.followed { "following earlier ones" } else { "Enter: earlier ones" };
-                return plain(format::MISSING, says.to_owned());
+                let says =
+                    if self.followed { ["counting earlier patterns", "counting…"] } else { ["Enter: earlier patterns", "Enter: count"] };
+                return fitting(format::MISSING, says.map(str::to_owned).into());
             }
         };
         let of_name = record.patterns.iter().find(|known| known.name == self.pattern.name);
         let Some((known, target)) = of_name.and_then(|known| Some((known, known.target?))) else {
-            return fitting("none", ["found as it formed has ended", "has ended yet"].map(str::to_owned).into());
+            return fitting("none", ["completed (detected in real time)", "completed yet"].map(str::to_owned).into());
         };
-        let percent = |fraction: f64| format!("{:.0} %", 100.0 * fraction);
-        let any = |words: &str| known.random_target.map_or_else(String::new, |any| format!("{words} {}", percent(any)));
-        let met = format!("met target; {}", any("any entry"));
-        let says = vec![format!("as they formed, {met}"), format!("as formed, {met}"), met, any("any entry"), any("any")];
-        fitting(&format!("{} of {}", percent(target), known.count), says)
+        let base = |words: &str| known.random_target.map_or_else(String::new, |rate| format!("{words} {}", percent(rate)));
+        let hit = |words: &str, base: String| format!("{words}{}{base}", if base.is_empty() { "" } else { "; " });
+        let says = vec![
+            hit("hit the target (detected in real time)", base("random entries")),
+            hit("hit the target", base("random entries")),
+            hit("hit target", base("random entries")),
+            hit("hit", base("random")),
+            base("random"),
+        ];
+        fitting(&format!("{:.0} of {}", target * known.count as f64, known.count), says)
     }
 
     /// Draws the reasons of the confidence; returns the rows used.
     fn draw_reasons(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
         let reasons = self.pattern.detail.as_ref().map_or(&[][..], |detail| &detail.why);
-        let title = format!("why {:.2}", self.pattern.confidence);
+        let title = "what raised or lowered the fit";
         let rows: Vec<(String, f64, f64)> = reasons.iter().map(|part| (part.measure.to_owned(), part.value, part.contribution)).collect();
         let all: f64 = reasons.iter().map(|part| part.contribution).sum();
-        draw_parts(buffer, area, context, &title, &format!("log odds, in all {all:+.2}"), &rows)
+        draw_parts(buffer, area, context, title, &format!("log odds {}", signed(all)), &rows)
     }
 
     /// Draws the reasons of the trend word, given enough space.
@@ -201,7 +207,7 @@ impl Card<'_> {
         let rows: Vec<(String, f64, f64)> =
             why.parts.iter().map(|part| (measured(part.measure).to_owned(), part.value, part.contribution)).collect();
         let (title, _) = trend(answer, "", 0);
-        let needs = format!("trend beyond {0:.1} or -{0:.1}", why.threshold);
+        let needs = format!("trend above {0:.1} or below −{0:.1}", why.threshold);
         draw_parts(buffer, area, context, &format!("why {title}"), &needs, &rows);
     }
 }
@@ -213,7 +219,7 @@ fn draw_parts(buffer: &mut Buffer, area: Rect, context: &Context<'_>, title: &st
     }
     let body = Panel { note, ..Panel::new(title) }.render(area, buffer, context.theme);
     if parts.is_empty() {
-        put(buffer, body, 1, 0, "no reasons were given", context.theme.dim());
+        put(buffer, body, 1, 0, "no reasons given", context.theme.dim());
     }
     // The figures take twenty cells at the right; the contribution alone, where the names need the room.
     let longest = parts.iter().map(|(measure, ..)| text::width(measure)).max().unwrap_or(0);
@@ -228,7 +234,7 @@ fn draw_parts(buffer: &mut Buffer, area: Rect, context: &Context<'_>, title: &st
         }
         let role = Role::of_sign(*contribution);
         let slot = Rect { width: body.width.saturating_sub(2), ..body };
-        put_right(buffer, slot, y, &format!("{contribution:+.2}"), context.theme.style(role));
+        put_right(buffer, slot, y, &signed(*contribution), context.theme.style(role));
     }
     area.height.min(parts.len().max(1) as u16 + 1)
 }
@@ -238,7 +244,7 @@ fn height_note(detail: &PatternDetail) -> &'static str {
     if detail.target_by_log { "measured on a log scale" } else { "measured move from breakout" }
 }
 
-/// The ratio; of a forming pattern with the price from which it counts.
+/// The ratio; for a forming pattern, with the entry price from which it is measured.
 fn reward_risk(detail: &PatternDetail, roomy: bool) -> Row {
     let ratio = ratio(detail).unwrap_or_else(|| format::MISSING.to_owned());
     if detail.status != Status::Forming {
@@ -246,11 +252,21 @@ fn reward_risk(detail: &PatternDetail, roomy: bool) -> Row {
     }
     let entry = format!("{} {}", side(detail), format::price(Some(detail.breakout_price)));
     let note = if roomy { format!("{entry}, then {ratio}") } else { format!("{entry}: {ratio}") };
-    ("reward:risk", "not entered".to_owned(), note, Role::Dim)
+    ("reward:risk", "not triggered".to_owned(), note, Role::Dim)
 }
 
 fn ratio(detail: &PatternDetail) -> Option<String> {
     detail.reward_risk.map(|ratio| format!("{ratio:.2}"))
+}
+
+/// Rounds a fraction to a percentage without a space: `85%`.
+fn percent(fraction: f64) -> String {
+    format!("{:.0}%", 100.0 * fraction)
+}
+
+/// `+0.43` or `−0.43`.
+fn signed(value: f64) -> String {
+    format!("{value:+.2}").replace('-', "−")
 }
 
 /// The side of the boundary on which a trade is entered.
@@ -260,13 +276,13 @@ fn side(detail: &PatternDetail) -> &'static str {
 
 fn measured(measure: TrendMeasure) -> &'static str {
     match measure {
-        TrendMeasure::NetMove => "net move / walk's deviation",
-        TrendMeasure::StraightLine => "straight line, R²",
-        TrendMeasure::LastClose => "close in the range, -1 to 1",
+        TrendMeasure::NetMove => "net move / random walk",
+        TrendMeasure::StraightLine => "straight-line fit, R²",
+        TrendMeasure::LastClose => "close in its range, −1 to 1",
     }
 }
 
-/// One line: `Double bottom 0.81 confirmed · target 3.15 ▲ 14.2 % · stop 2.31 ▼ 8.1 % · r:r 1.75`.
+/// One line: `Double bottom 0.81 confirmed · target 3.15 ▲ 14.2% · stop 2.31 ▼ 8.1% · r:r 1.75`.
 pub(super) fn line(pattern: &Pattern, state: &str, cells: usize) -> String {
     let head = format!("{} {:.2}", words::shown(pattern.name.word()), pattern.confidence);
     let Some(detail) = &pattern.detail else { return head };

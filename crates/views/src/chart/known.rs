@@ -1,5 +1,5 @@
-//! What else is known of the token, in the room under its patterns: the person's levels and note, and figures of the list of tokens. The
-//! figures are the tokens question's.
+//! More about the token, in the space under its patterns: the user's levels and note, and metrics of the token list, from the tokens
+//! query.
 
 use crate::prelude::*;
 use query::question::search::SearchQuestion;
@@ -22,11 +22,11 @@ pub(super) struct ChartFacts {
     wanted: bool,
 }
 
-/// A label, its figure and the figure's colour.
+/// A label, its figure and the figure's color.
 type Labelled = (&'static str, String, Role);
 
 impl ChartFacts {
-    /// Asks nothing while there is no room.
+    /// Runs no query while there is no room.
     pub(super) fn refresh(&mut self, token: Address, context: &Context<'_>) {
         if !self.wanted {
             return;
@@ -99,7 +99,7 @@ impl ChartFacts {
     }
 }
 
-/// Draws one or two labelled figures; returns one row.
+/// Draws one or two labeled figures; returns one row.
 fn put_row(buffer: &mut Buffer, body: Rect, y: u16, figures: &[(&str, String, Role)], context: &Context<'_>) -> u16 {
     for (nth, (label, figure, role)) in figures.iter().enumerate() {
         let x = 1 + nth as u16 * SECOND;

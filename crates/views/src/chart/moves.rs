@@ -49,8 +49,8 @@ impl ChartView {
         self.home();
     }
 
-    /// Goes on to the next timeframe in which the token has candles, where it has none in this one; returns whether it did. A choice made at
-    /// another token stays.
+    /// Switches to the next timeframe with candles if the token has none in this one; returns whether it did. The chosen timeframe stays for
+    /// other tokens.
     pub(super) fn pass_over_empty(&mut self, token: &Address, context: &Context<'_>) -> bool {
         let frame = self.frame();
         let is_of_frame = self.candles.progress().is_none() && self.candles.question().is_some_and(|asked| asked.timeframe == frame);

@@ -92,7 +92,7 @@ impl<'a> ChartOverlays<'a> {
         }
     }
 
-    /// Adds every pattern as a shaded span, and the chosen one in full; without target and stop where these may not be shown.
+    /// Adds every pattern as a shaded span, and the chosen one in full; without target and stop if these are withheld.
     pub(super) fn patterns<'p>(
         &mut self,
         patterns: impl Iterator<Item = &'p Pattern>,
@@ -111,7 +111,7 @@ impl<'a> ChartOverlays<'a> {
         }
     }
 
-    /// Adds the person's own levels, over the whole width.
+    /// Adds the user's levels, over the whole width.
     pub(super) fn own_levels(&mut self, own: &'a [OwnLevel]) {
         self.levels.extend(own.iter().map(|level| PriceLevel { price: level.price, from: None, role: Role::Text, label: &level.name }));
     }
@@ -161,7 +161,7 @@ impl<'a> ChartOverlays<'a> {
             Status::Forming | Status::Confirmed => "target",
         };
         if let Some(from) = slot(pattern.end_index).filter(|_| targets) {
-            // Their colours tell target from stop, whatever the direction.
+            // Their colors tell target from stop, whatever the direction.
             self.levels.push(PriceLevel { price: detail.target_price, from: Some(from), role: Role::Up, label });
             // A completed pattern has no stop.
             if !detail.status.is_over() {

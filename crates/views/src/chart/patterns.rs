@@ -47,7 +47,7 @@ impl Fields for PatternFields {
 
     const FIELDS: &'static [F] = &[
         F::text("name", "pattern", [12, 26], 255, |pattern| words::shown(pattern.name.word()).into()).grows(),
-        F::figure("confidence", "conf", 4, 240, |pattern| pattern.confidence.into()).fixed(2, Role::Text),
+        F::figure("confidence", "fit", 4, 240, |pattern| pattern.confidence.into()).fixed(2, Role::Text),
         F::figure("completionPercent", "complete", 4, 100, |pattern| pattern.completion_percent.into()).fixed(0, Role::Text).unit("%"),
         F::figure("distanceToTarget", "target", 7, 220, |pattern| away(&pattern).into()).change(),
         F::text("status", "status", [10, 10], 200, |pattern| pattern.detail.as_ref().map(|detail| words::of(&detail.status)).into()),
@@ -82,7 +82,7 @@ pub(super) enum PatternFocus {
     Latest,
     /// The pattern fills the chart.
     Zoomed,
-    /// Also, the reasons of its confidence are shown.
+    /// Also, the reasons of its fit are shown.
     Explained,
     /// Only the reasons, where they do not fit beside the figures.
     Reasons,
@@ -164,7 +164,7 @@ impl ChartPatterns {
         words::warning(security.danger, security.security_score)
     }
 
-    /// Whether targets and stops may be shown: not before security has said what it has to, and not beside a warning.
+    /// Whether targets and stops may be shown: not before the security result has arrived, and not next to a warning.
     pub(super) fn shows_targets(&self) -> bool {
         self.warning().is_none() && (self.security.answer().is_some() || self.security.problem.is_some())
     }
@@ -199,7 +199,7 @@ impl ChartPatterns {
         self.focus >= PatternFocus::Zoomed
     }
 
-    /// Whether the reasons of its confidence are shown.
+    /// Whether the reasons of its fit are shown.
     pub(super) fn explained(&self) -> bool {
         self.focus >= PatternFocus::Explained
     }
@@ -266,7 +266,7 @@ impl ChartPatterns {
         stacked(area, area.height - rows)
     }
 
-    /// Returns the area under them that is left.
+    /// Returns the remaining area under them.
     pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, trendline: Option<&TrendlineAnswer>, context: &Context<'_>) -> Rect {
         self.on_screen = area.height > 1;
         if !self.on_screen {
@@ -315,9 +315,9 @@ impl ChartPatterns {
         let patterns = answer.map(PatternsAnswer::worth_following);
         let empty = match patterns {
             None => "",
-            Some([]) if answer.is_some_and(|answer| answer.peg.is_some()) => "it holds its peg: no pattern is worth following",
+            Some([]) if answer.is_some_and(|answer| answer.peg.is_some()) => "pegged token: patterns are not tradable signals",
             Some([]) => "no pattern in these candles",
-            Some(_) => "every pattern found is of a hidden family",
+            Some(_) => "all patterns found are of hidden kinds",
         };
         self.list.draw(buffer, ListFrame::new(list, empty), context, |place| patterns?.get(place));
         if !more {
@@ -378,7 +378,7 @@ impl ChartPatterns {
         if hidden.is_empty() { "patterns".to_owned() } else { format!("patterns · no {}", hidden.join(", ")) }
     }
 
-    /// The summary line, `2 of 5 · Double bottom 0.81 confirmed · target ▲ 14.2 % · stop ▼ 8.1 % · buy`, and the security verdict behind
+    /// The summary line, `2 of 5 · Double bottom 0.81 confirmed · target ▲ 14.2% · stop ▼ 8.1% · buy`, and the security verdict behind
     /// it.
     fn line(&self, cells: usize) -> (String, Option<(String, bool)>) {
         if let Some(problem) = &self.asked.problem {
@@ -421,8 +421,8 @@ impl ChartPatterns {
     }
 }
 
-/// ` · security: avoid, score 0`, and whether it is a warning. Beside any advice but to buy only warnings are told: neither a reassurance nor
-/// that too little is known.
+/// ` · security: avoid, score 0`, and whether it is a warning. Next to any advice but Buy, only warnings are shown: no reassurance, and no
+/// note that too little is known.
 fn verdict(score: i64, recommendation: &str, buys: bool) -> Option<(String, bool)> {
     let is_safe = is_safe(recommendation);
     let is_told = buys || !(is_safe || too_little_known(recommendation));
@@ -481,11 +481,11 @@ fn says_buy(answer: &PatternsAnswer) -> bool {
     matches!(answer.recommended_action, TradeAction::Buy | TradeAction::StrongBuy)
 }
 
-/// `confirmed`, or `forming 83 %`.
+/// `confirmed`, or `forming 83%`.
 fn state(pattern: &Pattern) -> String {
     match &pattern.detail {
         Some(detail) if pattern.completion_percent >= 100.0 => words::of(&detail.status),
-        _ => format!("forming {:.0} %", pattern.completion_percent),
+        _ => format!("forming {:.0}%", pattern.completion_percent),
     }
 }
 

@@ -1,5 +1,5 @@
-//! The track record pane: which signals were profitable on this data. A table of patterns, trend words and holder-growth ranks with their
-//! outcomes, compared with random entries. The outcomes are the track-record question's.
+//! The track record pane: hit rates of past signals in this data. A table of patterns, trend labels and holder-growth ranks with their
+//! outcomes, compared with random entries. The outcomes come from the track-record query.
 
 use crate::prelude::*;
 use analysis::track_record::{Edge, edge};
@@ -66,11 +66,11 @@ impl Fields for SignalFields {
             .cell(|row, _| Cell::text(words::shown(row.name)))
             .searched()
             .grows(),
-        F::text("of", "of", [7, 8], 200, |row| row.of.into()).searched(),
+        F::text("of", "type", [7, 8], 200, |row| row.of.into()).searched(),
         F::figure("count", "times", 7, 230, |row| row.count.into()).counted(),
         F::figure("right", "right", 6, 240, |row| row.right.into()).cell(|row, _| percent(row.right)).unit("%").decimal(),
-        F::figure("any", "any entry", 6, 235, |row| row.any.into()).cell(|row, _| percent(row.any)).unit("%").decimal(),
-        F::figure("edge", "more", 7, 250, |row| row.edge.map(|edge| edge.points).into()).change(),
+        F::figure("any", "base rate", 6, 235, |row| row.any.into()).cell(|row, _| percent(row.any)).unit("%").decimal(),
+        F::figure("edge", "edge", 7, 250, |row| row.edge.map(|edge| edge.points).into()).change(),
         F::figure("errors", "std errors", 7, 245, |row| row.edge.map(|edge| edge.errors).into())
             .cell(|row, _| {
                 let cell =
@@ -79,7 +79,7 @@ impl Fields for SignalFields {
             })
             .decimal(),
         F::figure("mean_return", "mean", 7, 150, |row| row.mean_return.into()).change(),
-        F::figure("random_mean_return", "any mean", 7, 140, |row| row.random_mean_return.into()).change(),
+        F::figure("random_mean_return", "base mean", 7, 140, |row| row.random_mean_return.into()).change(),
         F::figure("median_days", "days", 5, 120, |row| row.median_days.into()).fixed(1, Role::Text).decimal(),
     ];
 
@@ -101,7 +101,7 @@ pub(super) struct Record {
     list: List<SignalFields>,
     signals: Vec<SignalSummary>,
     asked: ViewQuestion<WholeRecordQuestion>,
-    /// How often the record was published when it was asked for.
+    /// The published version of the track record that was requested.
     published: u64,
 }
 
@@ -167,7 +167,7 @@ impl Record {
     }
 
     pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, timeframe: &'static str, context: &Context<'_>) {
-        let title = format!("track record · {timeframe} · every token");
+        let title = format!("track record · {timeframe} · all tokens");
         let waits = self.asked.answer().is_none_or(|record| !record.complete) && self.asked.problem.is_none();
         // How far the count is while it is drawn.
         let counted = context.snapshot.filter(|_| waits).map(|snapshot| snapshot.track_records.want(timeframe));
@@ -180,7 +180,7 @@ impl Record {
         }
         let says = if waits {
             let so_far = if total > 0 { format!(": {done} of {total} tokens so far") } else { String::new() };
-            format!("counting what followed every pattern in the last 2,000 candles of each token{so_far}")
+            format!("counting the outcome of every pattern in the last 2,000 candles of each token{so_far}")
         } else {
             LEGEND.to_owned()
         };
@@ -188,7 +188,7 @@ impl Record {
         let lines = text::wrap(&says, width, usize::from(body.height / 3));
         let table = Rect { height: body.height.saturating_sub(lines.len() as u16 + 1), ..body };
         if !waits {
-            self.list.draw(buffer, ListFrame::new(table, "no signal was given on this data"), context, |place| self.signals.get(place));
+            self.list.draw(buffer, ListFrame::new(table, "no signals in this data"), context, |place| self.signals.get(place));
         }
         let top = if waits { 1 } else { table.height + 1 };
         for (nth, line) in lines.iter().enumerate() {
@@ -197,6 +197,6 @@ impl Record {
     }
 }
 
-const LEGEND: &str = "right: patterns that met their target before their stop; prices higher 14 candles after an uptrend, 7 days after the fastest \
-                      third of holders' growth, lower after their opposites. any entry: the same of entries whatever was said. Under 2 standard errors \
-                      it may be chance, and entries of one market on one day are less evidence than they count.";
+const LEGEND: &str = "Right: a pattern hit its target before its stop; the price was higher 14 candles after an uptrend or 7 days after top-third \
+                      holder growth, or lower after the opposite. Base rate: the same for random entries. Below 2 standard errors, the result may be \
+                      chance, and entries in one market on one day are correlated.";

@@ -17,7 +17,7 @@ use model::{annotations::OwnLevel, candles::Candles};
 use query::{deck::cached::CachedAnswer, question::candles::TokenCandles};
 use widgets::candles::{ChartData, ChartLayout, Crosshair, Glyph, Last, label_cells, render, render_words};
 
-/// Empty columns at the right, into which lines are extended; the words of levels stand there.
+/// Empty columns at the right, into which lines are extended; level labels are drawn there.
 const FUTURE: u16 = 8;
 
 /// Fewer candles than this have three columns each, even if they do not all fit then.
@@ -350,7 +350,7 @@ impl ChartSheet {
 pub(super) struct LineStyle {
     pub role: Role,
     pub dashed: bool,
-    /// The label at the line's end, so that lines differ not by colour alone.
+    /// The label at the line's end, so that lines do not differ by color alone.
     pub label: &'static str,
 }
 
@@ -404,7 +404,7 @@ fn legend(line: &Trendline, slopes: bool, touches: bool, names: bool) -> Legend 
     Legend { name: if names { words::of(&line.kind).into() } else { style.label.into() }, says, role: style.role }
 }
 
-/// The trend and its colour, in at most `cells`: `uptrend, confidence 0.93, last 14 candles`, or `uptrend 0.93, 14 candles`.
+/// The trend and its color, in at most `cells`: `uptrend, confidence 0.93, last 14 candles`, or `uptrend 0.93, 14 candles`.
 pub(super) fn trend(answer: &TrendlineAnswer, candles: &str, cells: usize) -> (String, Role) {
     let role = match answer.trend {
         Trend::Uptrend => Role::Up,

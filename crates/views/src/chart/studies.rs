@@ -7,7 +7,7 @@ use analysis::indicators::{INDICATORS_MAX, Indicator};
 use query::question::indicators::{IndicatorRow, IndicatorsQuestion, TokenIndicators};
 use widgets::candles::{IndicatorCurve, IndicatorPane};
 
-/// Colours of the overlay curves, in the order in which the indicators were chosen; trendlines and necklines have others.
+/// Colors of the overlay curves, in the order in which the indicators were chosen; trendlines and necklines have others.
 const ROLES: &[Role] = &[Role::Curve, Role::CurveSecond, Role::WarningSoft, Role::AccentSoft, Role::UpSoft, Role::DownSoft, Role::Text];
 
 #[derive(Default)]
@@ -49,7 +49,7 @@ impl Studies {
         }
     }
 
-    /// The indicators drawn over the candles, with their colours.
+    /// The indicators drawn over the candles, with their colors.
     fn over(&self) -> impl Iterator<Item = (&Indicator, Role)> {
         let over = self.chosen.iter().filter(|indicator| indicator.kind().over_price);
         over.enumerate().map(|(nth, indicator)| (indicator, ROLES[nth % ROLES.len()]))
@@ -113,7 +113,7 @@ impl Studies {
         drawn
     }
 
-    /// A pane title, ` RSI 14  62.4 `, in the colours of its curves.
+    /// A pane title, ` RSI 14  62.4 `, in the colors of its curves.
     fn title(&self, indicator: &Indicator, role: Role, at: Option<Time>) -> Vec<(String, Role)> {
         let values = self.values(indicator, at);
         let figure = |value: &Option<f64>| match indicator {
@@ -135,7 +135,7 @@ impl Studies {
         indicator.columns().map(value).collect()
     }
 
-    /// The legend over the candles: each overlay's name in its colour with its values at the candle, then the panes that do not fit below.
+    /// The legend over the candles: each overlay's name in its color with its values at the candle, then the panes that do not fit below.
     pub(super) fn legend(&self, at: Option<Time>, panes_shown: usize) -> Vec<(String, Role)> {
         if let Some(problem) = &self.asked.problem {
             return vec![(problem.detail.clone(), Role::Warning)];

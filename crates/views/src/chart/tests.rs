@@ -153,7 +153,7 @@ fn a_click_on_the_list_chooses_and_zooms() {
     // Sorting by a header click keeps the chosen pattern.
     let chosen = view.patterns.chosen().cloned();
     let header = text.lines().nth(usize::from(row) - 2).expect("the list's header");
-    let column = header[..header.find("CONF").expect("a column")].chars().count() as u16;
+    let column = header[..header.find("FIT").expect("a column")].chars().count() as u16;
     for kind in [MouseEventKind::Down, MouseEventKind::Up] {
         view.mouse(mouse_at(kind, column, row - 2), &stage.context());
     }
@@ -193,7 +193,7 @@ fn a_frame_finer_than_the_data_says_so() {
     let (mut stage, mut view) = (shapes(), ChartView::default());
     stage.act(&mut view, Action::TimeframeBack);
     let text = stage.text(&mut view, 140, 38);
-    assert!(text.contains("no 4h, 1h candles: 1w instead") && text.contains("DBL · 1w"), "{text}");
+    assert!(text.contains("no 4h, 1h candles; showing 1w instead") && text.contains("DBL · 1w"), "{text}");
     // Another way round, with nothing to pass over.
     stage.act(&mut view, Action::TimeframeBack);
     assert_eq!((view.frame(), stage.text(&mut view, 140, 38).contains("instead")), ("1d", false));
@@ -201,7 +201,7 @@ fn a_frame_finer_than_the_data_says_so() {
     view.choices.timeframe = Timeframe::parse("1h").expect("a timeframe");
     view.fitted = false;
     let text = stage.text(&mut view, 140, 38);
-    assert!(text.contains("no 1h, 4h candles: 1d instead"), "{text}");
+    assert!(text.contains("no 1h, 4h candles; showing 1d instead"), "{text}");
     assert_eq!((view.frame(), view.save()["timeframe"].as_str()), ("1d", Some("1h")));
     assert!(!view.can_show(&address(2), &stage.context()) && view.can_show(&address(1), &stage.context()));
 }
@@ -281,7 +281,7 @@ fn a_token_whose_candles_ended_long_ago_says_so() {
     for (days, stale) in [(3, false), (4, true)] {
         let (stage, mut view) = (beside_newer(days), ChartView::default());
         let text = stage.text(&mut view, 80, 20);
-        assert_eq!(text.contains("stale: the last candle is of 2025-04-26, 4d behind the other 1d candles"), stale, "{text}");
+        assert_eq!(text.contains("stale: the last candle started 2025-04-26, 4d behind the other 1d candles"), stale, "{text}");
         stage.draw_in_odd_sizes(&mut view);
     }
 }
@@ -304,7 +304,7 @@ fn a_timeframe_whose_candles_ended_long_ago_says_so() {
         stage.act(&mut view, Action::Timeframe);
     }
     let says = |frame: &str, time: &str, age: &str| {
-        Some(format!("stale: the last {frame} candle is of 2024-10-{time}, {age} behind the candles of the dataset"))
+        Some(format!("stale: the last {frame} candle started 2024-10-{time}, {age} behind the candles of the dataset"))
     };
     let expected = [("1d", None), ("1w", None), ("1h", says("1h", "15 23:00", "2w")), ("4h", says("4h", "15 20:00", "2w"))];
     assert_eq!(told, expected);
@@ -325,7 +325,7 @@ fn candles_of_two_lengths_are_named_in_the_title() {
         (hours(0..35).collect(), false),
     ] {
         let (stage, mut view) = (stage(&rows), ChartView::default());
-        for (width, says) in [(140, "DBL · 1d+1h · 35 candles, 5 made of 1h ─ "), (80, "DBL · 1d+1h ─ ")] {
+        for (width, says) in [(140, "DBL · 1d+1h · 35 candles, 5 built from 1h ─ "), (80, "DBL · 1d+1h ─ ")] {
             // With the pattern list hidden, the title has enough room.
             view.patterns.off = true;
             let text = stage.text(&mut view, width, 30);
@@ -381,7 +381,7 @@ fn enter_says_why_and_says_it_no_more() {
         stage.draw(&mut view, width, height);
         stage.act(&mut view, Action::Open);
         let text = stage.text(&mut view, width, height);
-        for part in ["target", "stop", "reward:risk", "why ", "why uptrend", "net move"] {
+        for part in ["target", "stop", "reward:risk", "raised or lowered the fit", "why uptrend", "net move"] {
             assert!(text.contains(part), "{part}:\n{text}");
         }
         stage.act(&mut view, Action::Open);
@@ -405,7 +405,7 @@ fn where_the_reasons_have_no_room_a_second_enter_shows_them_alone() {
             assert!(wanted.iter().all(|part| text.contains(part)) && !text.contains(unwanted), "{width}×{height} {wanted:?}:\n{text}");
         };
         see(&["reward:risk", "Enter: why"], "log odds");
-        see(&["why ", "log odds"], "Enter: why");
+        see(&["raised or lowered the fit", "log odds"], "Enter: why");
         see(&[""], "log odds");
         stage.act(&mut view, Action::Back);
     }
@@ -457,14 +457,14 @@ fn the_track_record_of_every_signal_stands_in_one_table() {
     stage.draw(&mut view, 140, 38);
     stage.act(&mut view, Action::TrackRecord);
     let waits = stage.text(&mut view, 140, 38);
-    assert!(waits.contains("counting what followed every pattern"), "{waits}");
+    assert!(waits.contains("counting the outcome of every pattern"), "{waits}");
     // As the deck counts it in the background.
     let snapshot = stage.snapshot.clone().expect("data");
     let step = |_, _| Ok(());
     let (tokens, digest) = track_record::digest(&snapshot, "1d", &step).expect("candles");
     snapshot.track_records.publish("1d", track_record::count(&snapshot, "1d", (&tokens, digest), None, &step));
     let text = settled(&stage, &mut view, |view| view.record.export().count > Some(0));
-    for says in ["TRACK RECORD", "Uptrend", "SIGNAL", "RIGHT", "ANY ENTRY", "STD ERRORS", "Under 2 standard errors"] {
+    for says in ["TRACK RECORD", "Uptrend", "SIGNAL", "RIGHT", "BASE RATE", "STD ERRORS", "Below 2 standard errors"] {
         assert!(text.to_uppercase().contains(&says.to_uppercase()), "{says}: {text}");
     }
     let exported = view.export(&stage.context()).expect("rows to export");
@@ -484,10 +484,10 @@ fn the_track_record_of_every_signal_stands_in_one_table() {
 fn the_card_says_what_became_of_the_tokens_earlier_patterns_of_that_name() {
     let (mut stage, mut view) = (shapes(), ChartView::default());
     stage.draw(&mut view, 140, 38);
-    assert!(stage.text(&mut view, 140, 38).contains("Enter: earlier ones"));
+    assert!(stage.text(&mut view, 140, 38).contains("Enter: earlier patterns"));
     stage.act(&mut view, Action::Open);
     let text = settled(&stage, &mut view, |view| view.patterns.record.answer().is_some());
-    assert!(text.contains("any entry") || text.contains("found as it formed has ended"), "{text}");
+    assert!(text.contains("hit target") || text.contains("hit the target") || text.contains("completed (detected in real time)"), "{text}");
 }
 
 /// The screen at rest, which must be `done`.

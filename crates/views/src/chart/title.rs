@@ -1,4 +1,4 @@
-//! The chart's title line: the token, the duration of a column, and the OHLCV figures of one candle. All five figures are always shown:
+//! The chart's title line: the token, the duration of a column, and the OHLCV values of one candle. All five values are always shown:
 //! when space is short, words are dropped first, then digits.
 
 use super::sheet::CandleColumn;
@@ -7,7 +7,7 @@ use crate::prelude::*;
 /// The data of the title.
 pub(super) struct Title<'a> {
     pub symbol: &'a str,
-    /// Who the candles are from, as the file says.
+    /// The source of the candles, if the file states it.
     pub source: Option<&'a str>,
     /// The timeframe: `1d`.
     pub frame: &'a str,
@@ -16,7 +16,7 @@ pub(super) struct Title<'a> {
     pub log: bool,
     /// `400 candles`.
     pub count: &'a str,
-    /// The column to show in figures.
+    /// The column whose values are shown.
     pub at: Option<CandleColumn>,
     /// Whether that is the one under the crosshair.
     pub crosshair: bool,
@@ -113,7 +113,7 @@ impl Title<'_> {
     }
 }
 
-/// A price in few characters that still distinguishes neighbouring candles: `63,512`, `7.3100`, `0.00000214`.
+/// A price in few characters that still distinguishes neighboring candles: `63,512`, `7.3100`, `0.00000214`.
 fn short(value: Option<f64>) -> String {
     let Some(value) = value.filter(|value| value.is_finite()) else { return format::MISSING.to_owned() };
     match value.abs() {
@@ -133,7 +133,7 @@ fn three(value: Option<f64>) -> String {
     let Some(value) = value.filter(|value| value.is_finite()) else { return format::MISSING.to_owned() };
     match value.abs() {
         size if size < 0.01 => format::brief(value),
-        // Whole numbers keep their decimals, for alignment with their neighbours.
+        // Whole numbers keep their decimals, for alignment with their neighbors.
         size if (0.995..9.995).contains(&size) => format::fixed(value, 2),
         size if (9.995..99.95).contains(&size) => format::fixed(value, 1),
         _ => format::human(Some(value)),

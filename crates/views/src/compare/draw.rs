@@ -129,7 +129,7 @@ fn axis(answer: &Comparison, (low, high): (f64, f64), buffer: &mut Buffer, area:
     let digits = ticks.windows(2).next().map_or(1, |pair| decimals(pair[1] - pair[0]));
     for value in ticks {
         let slot = Rect { width: AXIS - 1, ..area };
-        put_right(buffer, slot, row_of(value, (low, high), plot, context.ascii), &format!("{} %", signed(value, digits)), theme.dim());
+        put_right(buffer, slot, row_of(value, (low, high), plot, context.ascii), &format!("{}%", signed(value, digits)), theme.dim());
     }
     put(buffer, area, AXIS, area.height - 1, &format::candle_time(answer.from), theme.dim());
     put_right(buffer, Rect { width: area.width - LETTERS, ..area }, area.height - 1, &format::candle_time(answer.to), theme.dim());
@@ -186,7 +186,7 @@ fn correlations(answer: &Comparison, buffer: &mut Buffer, area: Rect, context: &
     }
     let counts = answer.correlations.iter().map(|pair| pair.n);
     let (least, most) = (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0));
-    let days = if least == most { format!("n {least} days") } else { format!("n {least} to {most} days") };
+    let days = if least == most { many(least, "day", "days") } else { format!("{least}–{most} days") };
     // Daily correlations end on the week's first day, while the week's percent includes its last.
     let what = match answer.timeframe {
         "1w" => format!("correlation to {}", answer.to.day()),

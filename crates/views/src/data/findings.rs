@@ -124,12 +124,12 @@ impl FindingsPane {
             many(sum(Severity::Warning), "warning", "warnings"),
             many(sum(Severity::Note), "note", "notes")
         );
-        let title = format!("problems · {}", self.table);
+        let title = format!("issues · {}", self.table);
         let (upper, lower) = stacked(area, (self.counts.len() as u16 + 2).clamp(3, (area.height / 2).max(3)));
         let panel = Panel { note: &note, focused: !self.inside, ..Panel::new(&title) };
         let body = inset(panel.render(upper, buffer, theme));
         self.reasons.focused = !self.inside;
-        let frame = ListFrame::new(body, "nothing was found wrong in this table");
+        let frame = ListFrame::new(body, "no issues in this table");
         self.reasons.draw(buffer, frame, context, |place| self.counts.get(place));
         self.draw_cells(buffer, lower, context);
     }
@@ -138,7 +138,7 @@ impl FindingsPane {
         let theme = context.theme;
         let Some(reason) = self.reason().cloned() else { return };
         let note = if reason.count > KEPT_PER_REASON {
-            format!("the first {} of {}", self.cells.len(), format::count(reason.count))
+            format!("first {} of {}", self.cells.len(), format::count(reason.count))
         } else {
             many(reason.count, "time", "times")
         };

@@ -63,7 +63,7 @@ impl Fields for RowFields {
     }
 }
 
-/// The list column of a data column. Filtering and sorting run in the deck.
+/// The list column of a data column. Filtering and sorting run in the query service.
 fn field(column: &Column) -> Field<RowFields> {
     let named = filter::of_kind(column.name, column.kind, column.aliases);
     let field = Field::text(column.name, column.name, [0; 2], 0, |_| Value(None)).of(named.kind).aliases(named.aliases);
@@ -153,7 +153,7 @@ impl RowsPane {
             self.groups = None;
             return Ok(());
         }
-        let table = self.snapshot.dataset.table(self.schema.name).ok_or("the table is gone")?;
+        let table = self.snapshot.dataset.table(self.schema.name).ok_or("the table was removed")?;
         let mut pane = groups::GroupsPane::read(text, table, &self.chosen_query())?;
         pane.ask(&self.snapshot, context);
         self.groups = Some(pane);
@@ -189,7 +189,7 @@ impl RowsPane {
             Action::CopyValue => return pane.copy(),
             Action::Open => {
                 let Some(condition) = pane.condition() else {
-                    return Effect::Say("these rows have no value that a filter could name".to_owned());
+                    return Effect::Say("these rows have no value to filter by".to_owned());
                 };
                 let before = self.list.filter_text().to_owned();
                 let text = self.list.filter().with(&before, &condition);
@@ -207,7 +207,7 @@ impl RowsPane {
         Effect::Redraw
     }
 
-    /// The same table in a new generation, with the user's choices.
+    /// The same table in a new snapshot, with the user's choices.
     pub(super) fn renewed(&mut self, table: &DataTable, snapshot: &Arc<Snapshot>, context: &Context<'_>) -> Self {
         let mut rows = Self::new(table, snapshot);
         rows.list = std::mem::take(&mut self.list);
@@ -324,13 +324,13 @@ impl RowsPane {
             Action::Describe => self.ask_column(column::ColumnQuestion::Describe, context),
             Action::Back if self.column_pane.is_some() => {
                 let cancelled = self.column_pane.take().is_some_and(|pane| pane.is_under_way());
-                return if cancelled { Effect::Say("cancelled".to_owned()) } else { Effect::Redraw };
+                return if cancelled { Effect::Say("canceled".to_owned()) } else { Effect::Redraw };
             }
             Action::Open if self.inspector.is_some() => self.inspector = None,
             Action::Open if !self.list.is_empty() => self.inspector = Some(inspect::Inspector::default()),
             Action::Back if self.pending.is_some() => {
                 self.revert_choices();
-                return Effect::Say("cancelled".to_owned());
+                return Effect::Say("canceled".to_owned());
             }
             Action::Back if self.inspector.is_some() => self.inspector = None,
             Action::Back if self.opened_from.is_some() => {
@@ -399,7 +399,7 @@ impl RowsPane {
     fn open_link(&self) -> Effect {
         match self.row().map(|row| self.value("link", row).text().unwrap_or_default()) {
             Some(link) if !link.is_empty() => Effect::OpenLink(link),
-            _ => Effect::Say("no link in this row".to_owned()),
+            _ => Effect::Say("this row has no link".to_owned()),
         }
     }
 
@@ -461,7 +461,7 @@ impl RowsPane {
         let all = many(self.height() as u64, "row", "rows");
         let (shown, total) = (format::count(self.list.len() as u64), format::count(self.order.total() as u64));
         let note = match self.order.total() {
-            _ if self.order.unsorted.is_some() => format!("the first {shown} of {total} rows in order"),
+            _ if self.order.unsorted.is_some() => format!("first {shown} of {total} sorted rows"),
             count if count != self.height() => format!("{total} of {all}"),
             _ => all,
         };

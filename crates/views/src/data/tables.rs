@@ -1,4 +1,4 @@
-//! The tables of the dataset: their list with load states, and the selected one in detail: files, columns, problems.
+//! The tables of the dataset: their list with load states, and the selected one in detail: files, columns, issues.
 
 use super::cells::cut_path;
 use crate::prelude::*;
@@ -165,25 +165,25 @@ fn state_cell(row: ListedTable<'_>) -> Cell {
     if let Some((done, total)) = row.loading() {
         let share = if total == 0 { 0.0 } else { done as f64 / total as f64 };
         let [bar, track] = thin_bar(share, 8);
-        let figure = if total == 0 { " open".to_owned() } else { format!(" {:3.0} %", (share * 100.0).floor()) };
+        let figure = if total == 0 { " open".to_owned() } else { format!(" {:3.0}%", (share * 100.0).floor()) };
         return Cell::new(bar, Role::Accent).then(track, Role::Grid).then(figure, Role::Text);
     }
     if let Some((done, total)) = row.fetching {
         let figure = if total > 1 { format!("fetching {done}/{total}") } else { "fetching".to_owned() };
         return Cell::new(figure, Role::Accent);
     }
-    let Some(table) = row.table else { return Cell::new("not read yet", Role::Dim) };
+    let Some(table) = row.table else { return Cell::new("not loaded yet", Role::Dim) };
     let (mark, word, role) = state_mark(table);
     Cell::new(format!("{mark} "), role).then(word, role)
 }
 
 fn state_mark(table: &DataTable) -> (&'static str, &'static str, Role) {
     if table.stale_since().is_some() {
-        return ("!", "earlier rows", Role::Warning);
+        return ("!", "stale rows", Role::Warning);
     }
     match &table.state {
         Loaded::Loaded => ("●", "loaded", Role::Up),
-        Loaded::Absent => ("○", "not there", Role::Dim),
+        Loaded::Absent => ("○", "missing", Role::Dim),
         Loaded::Unusable(_) => ("✗", "unusable", Role::Down),
     }
 }
@@ -246,18 +246,17 @@ pub(super) fn draw_detail(buffer: &mut Buffer, area: Rect, place: usize, skip: u
         line(1, &says, role);
     }
     if let Some(then) = table.and_then(DataTable::stale_since) {
-        line(1, &format!("! its source could not be reached: these are the rows of {}", format::moment(then)), Role::Warning);
+        line(1, &format!("! the source is unreachable; these rows are from {}", format::moment(then)), Role::Warning);
     }
     match table.map(|table| &table.state) {
         Some(Loaded::Unusable(reason)) => line(1, &format!("! {reason}"), Role::Warning),
-        Some(Loaded::Absent) if feed.is_some() => line(1, "no rows have come yet: r fetches them", Role::Warning),
+        Some(Loaded::Absent) if feed.is_some() => line(1, "no rows yet; r fetches them", Role::Warning),
         Some(Loaded::Absent) => {
             let folder = dataset.map_or_else(String::new, |dataset| dataset.folder.display().to_string());
             let needs: Vec<&str> = schema.required().map(|column| column.name).collect();
-            let says =
-                format!("not there: put {0}.csv, .ndjson or .parquet into {folder}, or name a file for it in dataset.toml", schema.name);
+            let says = format!("missing: add {0}.csv, .ndjson or .parquet to {folder}, or map a file in dataset.toml", schema.name);
             line(1, &says, Role::Warning);
-            line(1, &format!("it needs {}", needs.join(", ")), Role::Dim);
+            line(1, &format!("required columns: {}", needs.join(", ")), Role::Dim);
         }
         _ => {}
     }
@@ -271,7 +270,8 @@ pub(super) fn draw_detail(buffer: &mut Buffer, area: Rect, place: usize, skip: u
         line(1, &format!("{file}{about}"), Role::Dim);
     }
     if let Some(table) = table.filter(|table| errors(table) + warnings(table) > 0) {
-        let says = format!("{}, {}: f shows them", many(errors(table), "error", "errors"), many(warnings(table), "warning", "warnings"));
+        let says =
+            format!("{}, {}; press f to show them", many(errors(table), "error", "errors"), many(warnings(table), "warning", "warnings"));
         line(1, &says, if errors(table) > 0 { Role::Down } else { Role::Warning });
     }
     // The required columns of an absent table are listed above.
@@ -282,13 +282,13 @@ pub(super) fn draw_detail(buffer: &mut Buffer, area: Rect, place: usize, skip: u
     0
 }
 
-/// What is told of a table that comes by itself: from whom, how old it is and when it comes again, and what went wrong.
+/// The status of a live table: its provider, age, next fetch, and failures.
 fn feed_lines(feed: &FeedTable, context: &Context<'_>) -> Vec<(String, Role)> {
     let now = context.now.0;
-    let age = feed.last.map_or_else(|| "nothing came yet".to_owned(), |last| format!("{} old", format::age(now - last.0)));
-    let every = feed.every.map_or_else(|| "comes when asked for: r".to_owned(), |every| format!("every {}", Interval(every)));
+    let age = feed.last.map_or_else(|| "never fetched".to_owned(), |last| format!("{} old", format::age(now - last.0)));
+    let every = feed.every.map_or_else(|| "on demand (r)".to_owned(), |every| format!("every {}", Interval(every)));
     let next = match (&feed.waiting, feed.progress, feed.next) {
-        (Some((until, provider)), ..) => format!(" · waits {} for {provider}", format::age((until.0 - now).max(0))),
+        (Some((until, provider)), ..) => format!(" · waiting {} for {provider}", format::age((until.0 - now).max(0))),
         (None, Some((done, total)), _) if total > 1 => format!(" · fetching {done} of {total}"),
         (None, Some(_), _) => " · fetching".to_owned(),
         (None, None, Some(next)) if next.0 > now => format!(" · next in {}", format::age(next.0 - now)),

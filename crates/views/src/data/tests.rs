@@ -58,7 +58,7 @@ fn counting_and_describing_are_offered_in_rows_only() {
     for action in [Action::CountValues, Action::Describe] {
         assert!(!tables.answers(action) && opened(&stage, "candles").answers(action));
         let said = stage.look(|context| tables.act(action, context));
-        assert!(matches!(&said, Effect::Say(says) if says.ends_with("Enter opens the rows of this table")), "{said:?}");
+        assert!(matches!(&said, Effect::Say(says) if says.ends_with("press Enter to open the rows of this table")), "{said:?}");
     }
 }
 
@@ -77,7 +77,7 @@ fn findings_are_counted_by_reason_and_listed() {
     assert!(matches!(view.open, Open::Nothing));
     select(&mut view, &stage, "tokens");
     let said = stage.look(|context| view.act(Action::Findings, context));
-    assert_eq!(said, Effect::Say("no problems in `tokens`".to_owned()));
+    assert_eq!(said, Effect::Say("no issues in `tokens`".to_owned()));
 }
 
 #[test]

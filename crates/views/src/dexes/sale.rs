@@ -1,4 +1,4 @@
-//! The sale whose cost the pools are listed by: its amount as it is typed, its question, and the pool that loses least.
+//! The sell by whose cost the pools are sorted: the typed amount, its query, and the cheapest pool.
 
 use crate::prelude::*;
 use analysis::dex::sale::TokenPool;
@@ -17,7 +17,7 @@ const POOLS_MAX: u64 = 250;
 /// Below this height the sale takes one line.
 const LOW: u16 = 10;
 
-/// USD that are sold.
+/// The sell size in USD.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SoldAmount(u64);
 
@@ -33,7 +33,7 @@ impl SoldAmount {
         let typed = text.trim();
         let amount = filter::number(typed).filter(|_| !typed.ends_with('%')).map(f64::round);
         let amount = amount.filter(|amount| (1.0..=AMOUNT_MAX as f64).contains(amount));
-        amount.map(|amount| Self(amount as u64)).ok_or_else(|| format!("`{typed}` is no amount: write USD, as in `sell 50k`"))
+        amount.map(|amount| Self(amount as u64)).ok_or_else(|| format!("`{typed}` is not an amount; type USD, as in `sell 50k`"))
     }
 }
 
@@ -48,34 +48,34 @@ pub(super) fn question(token: Address, SoldAmount(amount): SoldAmount) -> PoolsQ
     PoolsQuestion { token_address: token, amount, filter: Filter::default(), sort, only: Vec::new(), page: 1, limit: POOLS_MAX }
 }
 
-/// The same of one DEX.
+/// The same query for one DEX.
 pub(super) fn of_dex(question: &PoolsQuestion, dex_id: &str) -> PoolsQuestion {
     let filter = filter::parse(&format!("dex_id={dex_id}"), TokenPool::COLUMNS).unwrap_or_default();
     PoolsQuestion { filter, ..question.clone() }
 }
 
-/// The warning of security, or what it found that the figures of a sale don't include: `Security (4) found SELL_TAX: …`.
+/// The security warning, or a finding that the cost of a sell does not include: `Security (4) found SELL_TAX: …`.
 pub(super) fn against(danger: Danger, score: i64) -> Option<String> {
     let found = || danger.against_sale().map(|code| format!("Security (4) found {}: {}", code.word(), code.meaning()));
     words::warning(danger, score).or_else(found)
 }
 
-/// `sell 50,000 USD: 0.42 % lost and 49,790 USD left, best in UNI/WETH on uniswap-v2`, as a cut number would read as another, and below it
-/// what else stands against selling; returns the lines used.
+/// `sell $50,000: cost 0.42%, receive $49,790, best: UNI/WETH on uniswap-v2`, in whole numbers only, and above it the
+/// warning against selling; returns the lines used.
 pub(super) fn draw(answer: &TokenPools, against: Option<&str>, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
-    let selling = format!("sell {} USD:", format::count(answer.amount));
+    let selling = format!("sell ${}:", format::count(answer.amount));
     let says = match &answer.best {
         Some(best) => {
             let about = if best.is_estimate() { "≈ " } else { "" };
             let brings = best.proceeds.map_or_else(|| format::human(None), |usd| format::count(usd.round() as u64));
-            let lost = format!("{about}{} lost", format::share(best.loss));
-            let whole = format!("{selling} {lost} and {brings} USD left, best in {} on {}", best.pair, best.dex_id);
-            let short = format!("{selling} {lost}, {brings} left in {}, {}", best.pair, best.dex_id);
+            let lost = format!("cost {about}{}", format::share(best.loss));
+            let whole = format!("{selling} {lost}, receive ${brings}, best: {} on {}", best.pair, best.dex_id);
+            let short = format!("{selling} {lost}, receive ${brings}: {}, {}", best.pair, best.dex_id);
             if area.height < LOW { text::fitting([whole, short], usize::from(area.width)) } else { whole }
         }
-        None => format!("{selling} no pool has both a fee and liquidity in the data"),
+        None => format!("{selling} the data has no pool with both a fee and liquidity"),
     };
-    let hint = "x amount  a every DEX";
+    let hint = "x amount  a all DEXes";
     // In a low pane the pools need the room.
     let lines = if area.height < LOW { 1 } else { 2 };
     let mut used = 0;
@@ -91,7 +91,7 @@ pub(super) fn draw(answer: &TokenPools, against: Option<&str>, buffer: &mut Buff
     if !estimated || lines == 1 {
         return used;
     }
-    let note = "≈ x·y = k from half of the liquidity: a concentrated pool (v3, v4) differs";
+    let note = "≈ constant product (x·y = k) with half the liquidity; concentrated pools (v3, v4) differ";
     used + put_wrapped(buffer, area, 0, used, note, lines, context.theme.dim())
 }
 

@@ -79,7 +79,7 @@ fn a_token_without_pools_says_so() {
     assert!(stage.text(&mut view, 80, 20).contains("no pool of this token"));
     let empty = Stage::new(Some(Dataset::default()));
     let said = empty.text(&mut DexesView::default(), 80, 20);
-    assert!(said.contains("no `pools` table in this dataset"), "{said}");
+    assert!(said.contains("no `pools` table: add pools.csv"), "{said}");
 }
 
 #[test]

@@ -57,7 +57,7 @@ fn a_row_selects_its_token_and_opens_its_chart() {
 #[test]
 fn what_is_missing_is_said_and_choices_are_kept() {
     let stage = Stage::new(Some(Dataset::default()));
-    assert!(stage.text(&mut GrowthView::default(), 80, 20).contains("no `holder_counts` table in this dataset"));
+    assert!(stage.text(&mut GrowthView::default(), 80, 20).contains("no `holder_counts` table: add"));
     let mut view = GrowthView { window: Window(30), ..GrowthView::default() };
     view.list.act(Action::Sort);
     let mut again = GrowthView::default();

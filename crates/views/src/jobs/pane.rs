@@ -7,13 +7,13 @@ use super::{
 use crate::prelude::*;
 use query::jobs::{self, Job, JobStatus};
 
-pub(super) const NO_STORE: &str = "jobs are off: their store could not be opened; make the state directory writable and start again";
+pub(super) const NO_STORE: &str = "jobs are off: cannot open their database; make the state folder writable and restart";
 
 /// From this width the tables are side by side.
 const WIDE: u16 = 130;
 /// Minimum number of rows of the tasks when the tables are stacked.
 const TASK_ROWS_MIN: u16 = 9;
-/// Rows of what is said under the tasks, where the report's beginning follows, and the least rows of that.
+/// Rows of the detail under the tasks when a report preview follows, and the minimum rows of the preview.
 const DETAIL_ROWS: u16 = 4;
 const PREVIEW_ROWS_MIN: u16 = 10;
 
@@ -59,7 +59,7 @@ impl JobsView {
             return;
         }
         self.list.focused = !self.in_tasks;
-        let frame = ListFrame::new(body, "no job meets the filter; Esc in / takes it back");
+        let frame = ListFrame::new(body, "no job matches the filter; / then Esc clears it");
         self.list.draw(buffer, frame, context, rows::rows(&self.stored.reading.jobs, context));
     }
 
@@ -75,7 +75,7 @@ impl JobsView {
         } else {
             let name = context.token.map_or_else(|| "the selected token".to_owned(), |token| rows::token_name(&token.to_string(), context));
             put(buffer, body, 1, 1, "no deep analysis yet", theme.text());
-            let says = format!("a starts one for {name}: market, trendline, patterns, security, DEXes and holders in one report");
+            let says = format!("press a to start one for {name}: market, trendline, patterns, security, DEXes and holders in one report");
             put_wrapped(buffer, body, 1, 2, &says, 4, theme.dim());
         }
     }
@@ -89,7 +89,7 @@ impl JobsView {
         let done = rows::ended(&job);
         let running = job.status == JobStatus::Running && !job.tasks.is_empty();
         let title = format!("tasks · {}", rows::names(&job, context));
-        let note = format!("{done} of {} ended", job.tasks.len());
+        let note = format!("{done} of {} finished", job.tasks.len());
         let panel = Panel {
             title: &title,
             note: &note,
@@ -135,14 +135,14 @@ impl JobsView {
         if let Some(time) = jobs::created(&job.job_id) {
             x += put(buffer, area, x, 1, &format!("  started {}", format::moment(time)), theme.dim());
         }
-        let read = format!("  {} of {} read", format::count(job.tokens_used), many(rows::tokens(job).len() as u64, "token", "tokens"));
+        let read = format!("  {} of {} used", format::count(job.tokens_used), many(rows::tokens(job).len() as u64, "token", "tokens"));
         if usize::from(area.width.saturating_sub(x)) >= text::width(&read) {
             put(buffer, area, x, 1, &read, theme.dim());
         }
         if let Some(problem) = &self.stored.problem {
             put(buffer, area, 0, 2, &problem.detail, theme.style(Role::Warning));
         } else {
-            put(buffer, area, 0, 2, "Enter report   → tasks   x terminate", theme.dim());
+            put(buffer, area, 0, 2, "Enter report   → tasks   x stop", theme.dim());
         }
     }
 }

@@ -55,7 +55,7 @@ impl ReportPane {
         }
     }
 
-    /// The report as HTML, under its tokens and the job's id; made when it is asked for.
+    /// The report as HTML, under its tokens and the job's id; created on request.
     pub(super) fn page(&self) -> Option<(String, WritePage)> {
         let State::Read(report) = &self.state else { return None };
         let document = report.document.clone();
@@ -130,12 +130,12 @@ impl ReportPane {
         let place =
             format!("{}–{} of {}", format::count(self.top as u64 + 1), format::count(last as u64), many(count as u64, "line", "lines"));
         let room = usize::from(area.width).saturating_sub(text::width(&title) + 8);
-        let place = text::fitting([format!("e writes it as HTML · {place}"), place], room);
+        let place = text::fitting([format!("e exports it as HTML · {place}"), place], room);
         let panel = Panel { note: if count > 0 { &place } else { "" }, focused: true, ..Panel::new(&title) };
         self.draw_panel(panel, buffer, area, context);
     }
 
-    /// Draws the beginning of the report, for a glance.
+    /// Draws a preview: the beginning of the report.
     pub(super) fn draw_preview(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         self.lay_out(area);
         self.draw_panel(Panel { note: "Enter opens it", ..Panel::new("report") }, buffer, area, context);

@@ -77,7 +77,7 @@ impl Fields for JobFields {
     }
 }
 
-/// The column that a job of one token does without.
+/// The column that a job of one token does not need.
 pub(super) const TOKEN: &str = "token";
 
 impl Fields for TaskFields {
@@ -96,9 +96,9 @@ impl Fields for TaskFields {
             match (row.task.status, of.map(|progress| progress.done as f64 / progress.total as f64)) {
                 (TaskStatus::Completed, _) => bar(1.0, Role::UpSoft),
                 (TaskStatus::Running, Some(share)) => {
-                    bar(share, Role::Accent).then(format!(" {:3.0} %", (share * 100.0).floor()), Role::Text)
+                    bar(share, Role::Accent).then(format!(" {:3.0}%", (share * 100.0).floor()), Role::Text)
                 }
-                (TaskStatus::Running, None) => bar(0.0, Role::Accent).then(" at it", Role::Dim),
+                (TaskStatus::Running, None) => bar(0.0, Role::Accent).then(" running", Role::Dim),
                 _ => bar(0.0, Role::Grid),
             }
         }),

@@ -107,12 +107,12 @@ impl StoredJobs {
         let jobs = &self.reading.jobs;
         self.started.retain(|(id, name)| {
             let Some(job) = jobs.iter().find(|job| job.job_id == *id && job.status.ended()) else { return true };
-            deck.notify(DeckEvent::Notice(format!("deep analysis of {name} is {}: its report is in Jobs", job.status.word())));
+            deck.notify(DeckEvent::Notice(format!("deep analysis of {name} is {}; its report is in Jobs", job.status.word())));
             false
         });
     }
 
-    /// Marks the jobs as outdated if the deck announced a change.
+    /// Marks the jobs as outdated if the query service announced a change.
     fn take_deck_events(&mut self, deck: &Deck) {
         let Some(news) = &mut self.news else {
             self.news = Some(deck.listen());
@@ -143,7 +143,7 @@ impl StoredJobs {
 
     pub(super) fn terminate(&mut self, id: String, context: &Context<'_>) {
         self.run_change(context, move |jobs| {
-            jobs.terminate(&id).map(|job| (format!("{} is terminated; its results stay", job.job_id), None))
+            jobs.terminate(&id).map(|job| (format!("{} was stopped; its results are kept", job.job_id), None))
         });
     }
 

@@ -18,7 +18,7 @@ const ANALYSES: [(&str, &str); 6] = [
     ("holders", "Largest holders"),
 ];
 
-/// A job id created so many seconds before the snapshots' time.
+/// A job id created this many seconds before the snapshots' time.
 fn id(seconds_ago: i64, last: char) -> String {
     let mut bits = ((NOW.0 - seconds_ago * 1_000) as u128) << 80;
     let mut digits = Vec::new();
@@ -41,7 +41,7 @@ fn job(id: String, status: JobStatus, tokens: &[(&str, &str)], statuses: &[TaskS
             let status = statuses.get(i).copied().unwrap_or(TaskStatus::Queued);
             let description = match status {
                 TaskStatus::Skipped => format!("{about}: No security data of this token: expected rows of contracts or transfers."),
-                TaskStatus::Failed => format!("{about}: The question met a defect of the program."),
+                TaskStatus::Failed => format!("{about}: Internal error in the query `trendline`."),
                 TaskStatus::Running => format!("{about}: 1204 of 4000"),
                 _ => about,
             };
@@ -97,7 +97,7 @@ fn a_task_that_has_no_result_says_why() {
     stage.press(&mut view, &[Action::Down; 7]);
     stage.hold("jobs-tasks", &mut view, &[(80, 20), (140, 38)]);
     let said = stage.look(|context| view.act(Action::CopyValue, context));
-    assert_eq!(said, Effect::Copy("Trendlines of LINK: The question met a defect of the program.".to_owned(), "task"));
+    assert_eq!(said, Effect::Copy("Trendlines of LINK: Internal error in the query `trendline`.".to_owned(), "task"));
     let row = stage.look(|context| view.export(context)).expect("rows to export");
     assert_eq!(row.selected.expect("a selected row")[1], "failed");
 }
@@ -139,7 +139,7 @@ fn a_second_start_leads_to_the_job_that_is_open() {
     view.stored.reading.jobs.push(job(open.clone(), JobStatus::Running, &[(UNI, "UNI")], &[]));
     stage.look(|context| view.arrange(context));
     let said = stage.look(|context| view.start(context));
-    assert!(matches!(&said, Effect::Say(says) if says.ends_with("is already analysing UNI")), "{said:?}");
+    assert!(matches!(&said, Effect::Say(says) if says.ends_with("is already analyzing UNI")), "{said:?}");
     let selected = view.job().expect("a selected job");
     assert!(!selected.status.ended() && rows::tokens(selected) == [UNI], "{selected:?}");
 }
@@ -219,7 +219,7 @@ fn a_job_is_started_watched_and_read_from_the_store() {
     until(&stage, &mut view, &|view| view.job().is_some_and(|job| job.status.ended()));
     assert_eq!(view.job().map(|job| (job.tasks.len(), rows::ended(job))), Some((6, 6)));
     let said = stage.look(|context| view.act(Action::Terminate, context));
-    assert!(matches!(&said, Effect::Warn(says) if says.contains("has ended already")), "{said:?}");
+    assert!(matches!(&said, Effect::Warn(says) if says.contains("has already ended")), "{said:?}");
     // Its beginning stands under the tasks where there is room.
     assert!(view.preview.is_none());
     stage.draw_now(&mut view, 140, 42);

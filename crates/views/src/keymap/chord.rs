@@ -72,7 +72,7 @@ impl Chord {
         Some(Self { code: KeyCode::Char(if ctrl { c.to_ascii_lowercase() } else { c }), ctrl, alt })
     }
 
-    /// The footer text: `⏎` for Enter, else the text form.
+    /// The footer text: `⏎` for Enter, otherwise the text form.
     pub fn symbol(self) -> String {
         if self.code == KeyCode::Enter && !self.ctrl && !self.alt { "⏎".to_owned() } else { self.to_string() }
     }

@@ -118,7 +118,7 @@ pub struct KeyRow {
     pub help: &'static str,
     /// Footer label and weight: the heaviest are shown.
     pub footer: Option<(&'static str, u8)>,
-    /// Search synonyms for help and palette; none needed where the action has its common name.
+    /// Search synonyms for help and palette; empty if the action has its common name.
     pub synonyms: &'static str,
 }
 
@@ -134,7 +134,7 @@ macro_rules! keys {
     (@footer $label:literal $weight:literal) => { Some(($label, $weight)) };
     ($($scope:ident { $($action:ident $name:literal [$($key:literal)*] $help:literal
         $(($label:literal $weight:literal))? $(or $words:literal)?;)* })*) => {
-        /// Every action of key, palette or mouse.
+        /// Every action, whether started by key, palette or mouse.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Action { $($(#[doc = $help] $action,)*)* }
 
@@ -158,153 +158,153 @@ macro_rules! keys {
 
 keys! {
     Everywhere {
-        Help "help" ["?" "F1"] "Show the keys of this view." ("help" 255) or "keys shortcuts manual";
-        Tour "tour" ["F3"] "A tour of six stops: what is where, and by which key." or "introduction tutorial guide first steps begin";
-        Palette "palette" [":" "Ctrl-P"] "Find an action or a token by name." ("palette" 60) or "command search go jump find menu";
-        Filter "filter" ["/"] "Filter the rows: words are fuzzy, `cap>1m` is exact." ("filter" 90)
+        Help "help" ["?" "F1"] "Show this view's keys." ("help" 255) or "keys shortcuts manual";
+        Tour "tour" ["F3"] "Take a six-stop tour." or "introduction tutorial guide first steps begin";
+        Palette "palette" [":" "Ctrl-P"] "Find an action or token." ("palette" 60) or "command search go jump find menu";
+        Filter "filter" ["/"] "Filter rows: words match fuzzily, `cap>1m` exactly." ("filter" 90)
             or "search screen find where narrow condition only";
-        Sort "sort" ["s"] "Sort by the next column; in a table of Data by the selected one." ("sort" 80) or "order rank by";
-        SortReverse "sort_reverse" ["S"] "Reverse the sort." or "order descending ascending invert";
-        Up "up" ["Up" "k"] "One row up.";
-        Down "down" ["Down" "j"] "One row down.";
-        Left "left" ["Left" "h"] "To the left; pans the chart.";
-        Right "right" ["Right" "l"] "To the right; pans the chart.";
-        First "first" ["g" "Home"] "To the first row." or "top start begin";
-        Last "last" ["G" "End"] "To the last row." or "bottom end";
-        PageUp "page_up" ["PageUp" "Ctrl-B"] "A page up.";
-        PageDown "page_down" ["PageDown" "Ctrl-F"] "A page down.";
+        Sort "sort" ["s"] "Sort by the next column (in Data tables: the selected one)." ("sort" 80) or "order rank by";
+        SortReverse "sort_reverse" ["S"] "Reverse the sort order." or "order descending ascending invert";
+        Up "up" ["Up" "k"] "Move up.";
+        Down "down" ["Down" "j"] "Move down.";
+        Left "left" ["Left" "h"] "Move left; pan the chart.";
+        Right "right" ["Right" "l"] "Move right; pan the chart.";
+        First "first" ["g" "Home"] "Go to the first row." or "top start begin";
+        Last "last" ["G" "End"] "Go to the last row." or "bottom end";
+        PageUp "page_up" ["PageUp" "Ctrl-B"] "Page up.";
+        PageDown "page_down" ["PageDown" "Ctrl-F"] "Page down.";
         Open "open" ["Enter"] "Open the selected row." ("open" 100) or "enter show detail inspect";
-        Back "back" ["Esc"] "Go back, close, cancel." or "escape close leave cancel stop";
+        Back "back" ["Esc"] "Go back, close or cancel." or "escape close leave cancel stop";
         CopyValue "copy_value" ["y"] "Copy the selected value." ("copy" 40) or "clipboard yank address";
-        CopyRow "copy_row" ["Y"] "Copy the selected row as JSON." or "clipboard yank json";
-        CopyCurl "copy_curl" ["c"] "Copy the curl command that gives the same data." ("curl" 30) or "http request api command";
-        Export "export" ["e"] "Export the table as CSV, JSON, NDJSON or Parquet, an open report as HTML." ("export" 35) or "save download file csv excel parquet";
-        Screens "screens" ["F2"] "Save the list's filter, order and columns under a name, or open saved ones."
+        CopyRow "copy_row" ["Y"] "Copy the row as JSON." or "clipboard yank json";
+        CopyCurl "copy_curl" ["c"] "Copy the curl command for this data." ("curl" 30) or "http request api command";
+        Export "export" ["e"] "Export the table (CSV, JSON, NDJSON, Parquet) or an open report (HTML)." ("export" 35) or "save download file csv excel parquet";
+        Screens "screens" ["F2"] "Save or open a screen: filter, order and columns."
             or "save views presets layout named screener preset view saved search";
-        OpenLink "open_link" ["o"] "Open the link of the selected row." or "browser url web explorer";
-        Alerts "alerts" ["A"] "Alerts: tell when the token, or any token, comes to meet a condition; ◦ before a token: it has one, ! it fired." ("alert" 52);
-        Note "note" ["E"] "Write a note about the token, for yourself and its report." or "comment memo annotation annotate text";
-        Report "report" ["P"] "The token's report on one page, made where there is none." ("report" 59)
+        OpenLink "open_link" ["o"] "Open the row's link." or "browser url web explorer";
+        Alerts "alerts" ["A"] "Manage alerts for this token or any token (◦ has an alert, ! fired)." ("alert" 52);
+        Note "note" ["E"] "Edit your note on the token." or "comment memo annotation annotate text";
+        Report "report" ["P"] "Open the token's report, created if needed." ("report" 59)
             or "deep analysis print html colleague share summary document";
-        Star "star" ["w"] "Put the token on the watchlist, or take it off." ("star" 70) or "favourite favorite watch bookmark follow";
-        Reload "reload" ["r" "F5"] "Read the data again." or "refresh update again";
-        AsOf "as_of" ["@"] "Everything as it was known at a day's end; again: the present." or "date past history back time travel";
-        DayBefore "day_before" ["<"] "As of a day: the day before." or "earlier yesterday past";
-        DayAfter "day_after" [">"] "As of a day: the day after." or "later tomorrow";
-        NextView "next_view" ["Tab"] "To the next view." or "tab";
-        PreviousView "previous_view" ["Shift-Tab"] "To the view before." or "tab";
-        ViewTokens "view_tokens" ["1"] "Every token in one table." or "coins list market overview screen";
+        Star "star" ["w"] "Add the token to the watchlist, or remove it." ("star" 70) or "favourite favorite watch bookmark follow";
+        Reload "reload" ["r" "F5"] "Reload the data." or "refresh update again";
+        AsOf "as_of" ["@"] "View a past day; press again for the present." or "date past history back time travel";
+        DayBefore "day_before" ["<"] "Go back one day." or "earlier yesterday past";
+        DayAfter "day_after" [">"] "Go forward one day." or "later tomorrow";
+        NextView "next_view" ["Tab"] "Go to the next view." or "tab";
+        PreviousView "previous_view" ["Shift-Tab"] "Go to the previous view." or "tab";
+        ViewTokens "view_tokens" ["1"] "All tokens in one table." or "coins list market overview screen";
         ViewPosts "view_posts" ["2"] "Posts about the token." or "social news tweets mentions";
-        ViewChart "view_chart" ["3"] "Candles, trendlines and patterns of the token." or "candles price technical graph plot";
-        ViewSecurity "view_security" ["4"] "The token's score and the reasons for it." or "scam risk honeypot audit rug safe score";
-        ViewDexes "view_dexes" ["5"] "Where the token is traded." or "exchange pools liquidity trading";
-        ViewGrowth "view_growth" ["6"] "The tokens whose holders grow fastest." or "holders fastest ranking trending";
-        ViewYield "view_yield" ["7"] "A plan for idle tokens." or "plan apy invest strategy farming";
-        ViewJobs "view_jobs" ["8"] "Deep analyses, running and done." or "deep analysis report background queue";
-        ViewData "view_data" ["9"] "The tables, where they come from and their problems." or "tables files dataset quality problems";
-        ViewApi "view_api" ["0"] "Address, key and requests of the API." or "server http key requests";
-        Redraw "redraw" ["Ctrl-L"] "Draw the screen afresh.";
-        Suspend "suspend" ["Ctrl-Z"] "Leave for the shell; `fg` comes back.";
-        Quit "quit" ["q" "Ctrl-C"] "Leave the program." or "exit close leave";
+        ViewChart "view_chart" ["3"] "Candles, trendlines and patterns." or "candles price technical graph plot";
+        ViewSecurity "view_security" ["4"] "Security score and findings." or "scam risk honeypot audit rug safe score";
+        ViewDexes "view_dexes" ["5"] "Where the token trades." or "exchange pools liquidity trading";
+        ViewGrowth "view_growth" ["6"] "Tokens ranked by holder growth." or "holders fastest ranking trending";
+        ViewYield "view_yield" ["7"] "Yield plan for your wallet." or "plan apy invest strategy farming";
+        ViewJobs "view_jobs" ["8"] "Deep analyses, running and finished." or "deep analysis report background queue";
+        ViewData "view_data" ["9"] "Tables, sources and issues." or "tables files dataset quality problems";
+        ViewApi "view_api" ["0"] "API address, key and requests." or "server http key requests";
+        Redraw "redraw" ["Ctrl-L"] "Redraw the screen.";
+        Suspend "suspend" ["Ctrl-Z"] "Suspend to the shell; `fg` resumes.";
+        Quit "quit" ["q" "Ctrl-C"] "Quit tokendeck." or "exit close leave";
     }
     Cells {
-        Columns "columns" ["C"] "Choose columns: show, hide, move, widen, freeze." ("columns" 55)
+        Columns "columns" ["C"] "Choose columns: show, hide, move, resize, freeze." ("columns" 55)
             or "fields show hide order width freeze resize layout";
     }
     Lists {
-        FilterLike "filter_like" ["+"] "Keep rows with the selected cell's value, figures from it up; ← → choose the cell."
+        FilterLike "filter_like" ["+"] "Keep rows with this value (numbers: this or higher); ← → select the cell."
             or "include only same value equal narrow";
-        FilterUnlike "filter_unlike" ["-"] "Leave out rows with the selected cell's value, figures from it up."
+        FilterUnlike "filter_unlike" ["-"] "Exclude rows with this value (numbers: keep lower ones)."
             or "exclude without not value remove";
-        Mark "mark" ["Space"] "Mark the token to compare it, or take the mark off." or "select choose tick compare pick";
-        CompareTokens "compare_tokens" ["V"] "Compare the marked tokens in one chart, with their correlations." ("compare" 50)
+        Mark "mark" ["Space"] "Mark or unmark the token for comparison." or "select choose tick compare pick";
+        CompareTokens "compare_tokens" ["V"] "Compare marked tokens: chart and correlations." ("compare" 50)
             or "versus correlation side by side performance chart relative overlay";
-        Window "window" ["t"] "Growth over the next window: 1, 7, 30 days; a comparison over the next period." ("period" 58)
+        Window "window" ["t"] "Next growth window (1, 7, 30 days) or comparison period." ("period" 58)
             or "days week month span year window";
-        CompareBase "compare_base" ["b"] "In a comparison: hold the others against the selected token." ("base" 57) or "against benchmark reference beta";
-        CompareTimeframe "compare_timeframe" ["i"] "In a comparison: the next timeframe: 1h, 4h, 1d, 1w." ("timeframe" 56) or "interval candle";
+        CompareBase "compare_base" ["b"] "In a comparison: use the selected token as the benchmark." ("base" 57) or "against benchmark reference beta";
+        CompareTimeframe "compare_timeframe" ["i"] "In a comparison: next timeframe (1h, 4h, 1d, 1w)." ("timeframe" 56) or "interval candle";
     }
     Token {
-        NextToken "next_token" ["J"] "To the next token of the list." or "following coin next";
-        PreviousToken "previous_token" ["K"] "To the token before in the list." or "earlier coin last back";
+        NextToken "next_token" ["J"] "Next token in the list." or "following coin next";
+        PreviousToken "previous_token" ["K"] "Previous token in the list." or "earlier coin last back";
     }
     Tokens {
-        Detail "detail" ["d"] "Show or hide the detail beside the table." or "side panel sidebar";
-        Watchlist "watchlist" ["W"] "Show the watchlist alone, or every token." or "favourites favorites starred";
-        MoreColumns "more_columns" ["m"] "Show trend, pattern, advice, score and risk of the tokens, or hide them."
+        Detail "detail" ["d"] "Toggle the detail pane." or "side panel sidebar";
+        Watchlist "watchlist" ["W"] "Toggle watchlist only." or "favourites favorites starred";
+        MoreColumns "more_columns" ["m"] "Toggle trend, pattern, advice, score and risk."
             or "columns fields show hide security";
-        AllFigures "all_figures" ["M"] "Compute these columns for every token, not only those on screen; Esc stops."
+        AllFigures "all_figures" ["M"] "Compute these columns for all tokens; Esc stops."
             or "compute calculate every";
     }
     Posts {
-        AllPosts "all_posts" ["a"] "Posts about every token, or about the selected one." ("all/one" 75) or "every token global";
+        AllPosts "all_posts" ["a"] "Toggle posts of all tokens." ("all/one" 75) or "every token global";
     }
     Chart {
         ZoomIn "zoom_in" ["+" "="] "Zoom in." ("zoom" 110) or "closer larger magnify";
         ZoomOut "zoom_out" ["-"] "Zoom out." or "wider smaller";
-        Crosshair "crosshair" ["x"] "Show or hide the crosshair; left and right move it." ("crosshair" 105) or "cursor values ohlc";
-        Timeframe "timeframe" ["t"] "The next timeframe: 1h, 4h, 1d, 1w." ("timeframe" 108) or "interval hourly daily weekly candle 4h 1d";
-        TimeframeBack "timeframe_back" ["T"] "The timeframe before.";
-        PeriodShorter "period_shorter" ["["] "A shorter period for the trendlines." ("period" 85) or "lookback window";
-        PeriodLonger "period_longer" ["]"] "A longer period for the trendlines." or "lookback window";
-        LogScale "log_scale" ["L"] "Logarithmic or linear prices." ("log" 84) or "logarithmic scale axis";
-        Volume "volume" ["v"] "Show or hide the volume.";
-        Indicators "indicators" ["I"] "Choose indicators: averages, Bollinger, VWAP, RSI, MACD, OBV, ATR." ("indicators" 104)
+        Crosshair "crosshair" ["x"] "Toggle the crosshair; ← → move it." ("crosshair" 105) or "cursor values ohlc";
+        Timeframe "timeframe" ["t"] "Next timeframe: 1h, 4h, 1d, 1w." ("timeframe" 108) or "interval hourly daily weekly candle 4h 1d";
+        TimeframeBack "timeframe_back" ["T"] "Previous timeframe.";
+        PeriodShorter "period_shorter" ["["] "Shorten the trendline period." ("period" 85) or "lookback window";
+        PeriodLonger "period_longer" ["]"] "Lengthen the trendline period." or "lookback window";
+        LogScale "log_scale" ["L"] "Toggle logarithmic scale." ("log" 84) or "logarithmic scale axis";
+        Volume "volume" ["v"] "Toggle volume.";
+        Indicators "indicators" ["I"] "Choose indicators: moving averages, Bollinger Bands, VWAP, RSI, MACD, OBV, ATR." ("indicators" 104)
             or "technical study moving average oscillator sma ema rsi macd bollinger bands vwap obv atr overlay";
-        Levels "levels" ["a"] "Your own price levels: set one at the crosshair or the last price, list, remove, alert on it." ("level" 86)
+        Levels "levels" ["a"] "Manage price levels: add, remove, alert." ("level" 86)
             or "line horizontal support resistance mark price own draw";
-        Trendlines "trendlines" ["m"] "Show or hide the trendlines: S support, R resistance, reg regression."
+        Trendlines "trendlines" ["m"] "Toggle trendlines: S support, R resistance, reg regression."
             or "support resistance levels lines";
-        Patterns "patterns" ["p"] "Show or hide the patterns." or "shapes formations targets";
-        NextPattern "next_pattern" ["n"] "To the next pattern." ("pattern" 106) or "target shape why";
-        PreviousPattern "previous_pattern" ["N"] "To the pattern before.";
-        Reversals "reversals" ["u"] "Show or hide heads and shoulders, double and triple tops.";
-        Triangles "triangles" ["i"] "Show or hide triangles, wedges and broadening patterns.";
-        Channels "channels" ["d"] "Show or hide rectangles and channels.";
-        Flags "flags" ["f"] "Show or hide flags and pennants.";
-        TrackRecord "track_record" ["R"] "Which signals were worth following on this data: patterns, trend words, growth ranks beside any entry."
+        Patterns "patterns" ["p"] "Toggle patterns." or "shapes formations targets";
+        NextPattern "next_pattern" ["n"] "Next pattern." ("pattern" 106) or "target shape why";
+        PreviousPattern "previous_pattern" ["N"] "Previous pattern.";
+        Reversals "reversals" ["u"] "Toggle head and shoulders, double and triple tops and bottoms.";
+        Triangles "triangles" ["i"] "Toggle triangles, wedges and broadening patterns.";
+        Channels "channels" ["d"] "Toggle rectangles and channels.";
+        Flags "flags" ["f"] "Toggle flags and pennants.";
+        TrackRecord "track_record" ["R"] "Show hit rates of past signals, compared with the base rate."
             or "backtest history success hit rate worked reliable win skill signals";
-        Roundings "roundings" ["b"] "Show or hide cups, rounding tops and bottoms.";
+        Roundings "roundings" ["b"] "Toggle cups and rounding patterns.";
     }
     Security {
-        TokenHolders "holders" ["H"] "The token's holders in a list: label, share, first seen, in and out; Enter: what else one holds." ("holders" 90)
+        TokenHolders "holders" ["H"] "List the token's holders; Enter lists a holder's other tokens." ("holders" 90)
             or "wallets whales balances owners addresses";
-        ExpandAll "expand_all" ["x"] "Show the evidence of every anomaly, or of none." ("evidence" 75)
+        ExpandAll "expand_all" ["x"] "Expand or collapse all evidence." ("evidence" 75)
             or "proof evidence reasons why open all";
     }
     Yield {
-        AddAmount "add_amount" ["a"] "Add the selected token to the wallet; / edits it whole, or takes a JSON request." ("add" 95)
+        AddAmount "add_amount" ["a"] "Add the selected token to the wallet; / edits all of it, or takes a JSON request." ("add" 95)
             or "deposit wallet balance token";
-        RemoveAmount "remove_amount" ["Delete" "d"] "Take the selected row's token out of the wallet." or "delete wallet";
-        Risk "risk" ["t"] "The next risk level: low, medium, high." ("risk" 98) or "safe safety level";
-        Chains "chains" ["i"] "The next chain alone, or all." ("chain" 87) or "network";
-        MinimumApy "minimum_apy" ["m"] "Type the minimum APY, percent." ("min APY" 97) or "least interest rate";
-        NoMinimumApy "no_minimum_apy" ["M"] "No minimum APY.";
-        Scale "scale" ["x"] "The plan for twice, four and ten times the amounts, and for them again." ("×2" 96) or "multiply larger amount";
-        NextPane "compare" ["n"] "The next pane: comparison, allocation, steps." ("pane" 86) or "compare difference steps allocation tab";
-        SavePlan "save_plan" ["v"] "Save the plan to compare with." ("save" 85) or "keep store remember";
+        RemoveAmount "remove_amount" ["Delete" "d"] "Remove the row's token from the wallet." or "delete wallet";
+        Risk "risk" ["t"] "Next risk level: low, medium, high." ("risk" 98) or "safe safety level";
+        Chains "chains" ["i"] "Next chain, or all." ("chain" 87) or "network";
+        MinimumApy "minimum_apy" ["m"] "Set the minimum APY in percent." ("min APY" 97) or "least interest rate";
+        NoMinimumApy "no_minimum_apy" ["M"] "Clear the minimum APY.";
+        Scale "scale" ["x"] "Scale the wallet: ×1, ×2, ×4, ×10." ("×2" 96) or "multiply larger amount";
+        NextPane "compare" ["n"] "Next pane: comparison, allocation, steps." ("pane" 86) or "compare difference steps allocation tab";
+        SavePlan "save_plan" ["v"] "Save the plan for comparison." ("save" 85) or "keep store remember";
         NextPlan "next_plan" ["p"] "Load the next saved plan." ("saved" 84) or "recall open earlier compare";
-        DropPlan "drop_plan" ["V"] "Delete the saved plan that is loaded." or "remove delete forget";
+        DropPlan "drop_plan" ["V"] "Delete the loaded plan." or "remove delete forget";
     }
     Dexes {
-        EveryPool "every_pool" ["a"] "The token's pools on every DEX, or on the selected one." ("all/one" 92) or "pools all best cheapest";
-        SellAmount "sell_amount" ["x"] "Type the amount to sell: what fee and price impact take in each pool." ("amount" 93)
+        EveryPool "every_pool" ["a"] "Toggle pools on all DEXes." ("all/one" 92) or "pools all best cheapest";
+        SellAmount "sell_amount" ["x"] "Set the sell size: fee and price impact per pool." ("amount" 93)
             or "size slippage price impact loss trade swap";
     }
     Jobs {
         StartJob "start_job" ["a"] "Start a deep analysis of the selected token." ("start" 95) or "analyse analyze deep new run begin";
-        Terminate "terminate" ["x"] "Terminate the selected job." ("terminate" 92) or "stop cancel kill abort";
-        ReportJson "report_json" ["v"] "Show the report as raw JSON, or as a page." ("JSON" 101) or "raw json page source";
+        Terminate "terminate" ["x"] "Stop the selected job." ("stop" 92) or "stop terminate cancel kill abort";
+        ReportJson "report_json" ["v"] "Toggle raw JSON." ("JSON" 101) or "raw json page source";
     }
     Data {
-        GroupBy "group_by" ["b"] "Group the rows by a column: count, sum, mean, min, max of others." ("group by" 89)
+        GroupBy "group_by" ["b"] "Group by a column: count, sum, mean, min, max." ("group by" 89)
             or "aggregate pivot sum mean average total per";
-        CountValues "count_values" ["F"] "Count the values of the selected column, the most frequent first." ("count" 87)
+        CountValues "count_values" ["F"] "Count the column's values, most frequent first." ("count" 87)
             or "frequency histogram group distinct unique";
-        Describe "describe" ["D"] "Describe the selected column: count, missing, distinct, quartiles, mean, histogram." ("describe" 86)
+        Describe "describe" ["D"] "Describe the column: count, missing, distinct, quartiles, mean, histogram." ("describe" 86)
             or "summary statistics mean median quartiles distribution profile";
-        Findings "findings" ["f"] "Show the problems of the selected table: rejected rows, warnings." ("problems" 88)
-            or "problems errors warnings rejected rows quality";
+        Findings "findings" ["f"] "Show issues: rejected rows, warnings." ("issues" 88)
+            or "problems issues errors warnings rejected rows quality";
     }
     Api {
         ShowKey "show_key" ["K"] "Show or hide the key." ("key" 95) or "secret token password reveal";

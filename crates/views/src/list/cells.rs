@@ -20,7 +20,7 @@ impl<L: Fields> List<L> {
         chosen.or_else(|| shown.first().filter(|_| L::SCROLLS).map(|field| field.column.key))
     }
 
-    /// Moves to the neighbouring column; false where the list has no selectable cells.
+    /// Moves to the neighboring column; false where the list has no selectable cells.
     pub(super) fn step_column(&mut self, right: bool) -> bool {
         if !L::CELLS {
             return false;
@@ -62,15 +62,15 @@ impl<L: Fields> List<L> {
     /// The filter with one more condition: rows with the selected cell's value (`like`), or without it; for figures, times and ages `>=` or
     /// `<`. Errors: the reason why there is no such condition.
     pub fn filter_like(&self, row: Option<L::Row<'_>>, like: bool) -> Result<String, String> {
-        let key = self.column().ok_or("no cell is selected: ← and → choose one")?;
+        let key = self.column().ok_or("no cell is selected; select one with ← and →")?;
         let row = row.ok_or("no row is selected")?;
         let named = self.filter_columns().into_iter().find(|column| column.name == key);
-        let Some(column) = named else { return Err(format!("rows cannot be filtered by `{key}`")) };
+        let Some(column) = named else { return Err(format!("`{key}` cannot be filtered")) };
         let Value(value) = L::value(ListRow { given: row }, key);
-        let value = value.ok_or_else(|| format!("the cell has no value: no condition on `{key}` says so"))?;
+        let value = value.ok_or_else(|| format!("the cell has no value, so there is nothing to compare `{key}` with"))?;
         let names = column.aliases.iter().copied().chain([column.name]);
         let name = names.min_by_key(|name| name.len()).unwrap_or(key);
-        let term = term(name, &value, like).ok_or_else(|| format!("this value of `{key}` cannot be written in a filter"))?;
+        let term = term(name, &value, like).ok_or_else(|| format!("this `{key}` value cannot be written in a filter"))?;
         Ok(self.filter.with(&self.filter_text, &term))
     }
 

@@ -53,7 +53,7 @@ impl<L: Fields> List<L> {
         field.optional || self.filter.names(field.column.key)
     }
 
-    /// Number of columns that were asked for and have no room at this width, beside those with a higher priority of their own.
+    /// Number of chosen columns that have no room at this width next to columns of higher priority.
     pub fn without_room(&self, width: u16) -> usize {
         let fields = self.drawn_fields();
         let mut columns = self.screen_columns(width);

@@ -1,4 +1,4 @@
-//! Selection and scrolling of a table by key, wheel and click. The content of rows is not known here.
+//! Selection and scrolling of a table by key, wheel and click. Independent of the content of rows.
 
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::{buffer::Buffer, layout::Rect};
@@ -45,7 +45,7 @@ pub enum ListEvent {
     Star,
     /// The header of the column with this key was clicked.
     Header(&'static str),
-    /// The header of this column was dragged by so many cells to the right.
+    /// The header of this column was dragged to the right by this number of cells.
     Dragged(&'static str, i16),
     /// The rows must be sorted or filtered again.
     Sorted,

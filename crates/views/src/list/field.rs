@@ -58,7 +58,7 @@ pub struct Field<L: Fields> {
     drawn: Drawn,
     /// Minimum and ideal width from a width of the list on; the last that applies.
     widths: &'static [(u16, [u16; 2])],
-    /// A shorter title for less than so many cells.
+    /// A shorter title, and the width in cells below which it is used.
     short_title: (u16, &'static str),
     pub(super) rank: Option<for<'a> fn(ListRow<'a, L>) -> Option<f64>>,
     pub(super) kind: Option<ColumnKind>,
@@ -84,9 +84,9 @@ enum Drawn {
     Dim,
     /// In every digit.
     Count,
-    /// A change in percent, in its colour.
+    /// A change in percent, in its color.
     Change,
-    /// With so many decimals.
+    /// With this number of decimals.
     Fixed(usize, Role),
 }
 
@@ -184,7 +184,7 @@ impl<L: Fields> Field<L> {
         change() |field| (field.drawn, field.column.unit, field.column.align) = (Drawn::Change, "%", ColumnAlign::Decimal);
         /// Minimum and ideal width from a width of the list on; the last that applies.
         widths(widths: &'static [(u16, [u16; 2])]) |field| field.widths = widths;
-        /// A shorter title for less than so many cells.
+        /// A shorter title, and the width in cells below which it is used.
         short_title(cells: u16, title: &'static str) |field| field.short_title = (cells, title);
         /// Replaces the value as the sort key.
         rank(rank: for<'a> fn(ListRow<'a, L>) -> Option<f64>) |field| field.rank = Some(rank);

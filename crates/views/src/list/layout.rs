@@ -34,7 +34,7 @@ impl ColumnLayout {
         self.wider.iter().find(|(known, _)| *known == key).map_or(0, |(_, cells)| *cells)
     }
 
-    /// Widens the column by so many cells.
+    /// Widens the column by this number of cells.
     pub fn widen(&mut self, key: &'static str, cells: i16) {
         let wider = (self.wider_by(key) + cells).clamp(-WIDER_MAX, WIDER_MAX);
         self.wider.retain(|(known, _)| *known != key);

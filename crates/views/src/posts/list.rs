@@ -55,7 +55,7 @@ impl Fields for PostFields {
         }
         let filter = filter::parse_with(text, columns, tokens).map_err(|error| error.in_text(text))?;
         if filter.compares(|column, operator| column == AGE && operator == Operator::Differs) {
-            return Err("`age` is compared by `<` or `>`: write `age<7d`".to_owned());
+            return Err("`age` takes `<` or `>`, as in `age<7d`".to_owned());
         }
         Ok(filter)
     }
@@ -67,7 +67,7 @@ impl Fields for PostFields {
     }
 }
 
-/// The time since a post was published, as its column is titled; the question knows the time only.
+/// The time since a post was published, as its column is titled; the query has only the time.
 pub(super) const AGE: &str = "age";
 
 /// The column shown only where an author is known.

@@ -74,13 +74,13 @@ fn another_token_shows_its_own_posts_from_the_top() {
     stage.draw(&mut view, 140, 38);
     assert_eq!((view.pages.total(), view.list.selected()), (5, Some(0)));
     stage.token = Some(address(9));
-    assert!(stage.text(&mut view, 140, 38).contains("no post of this token"));
+    assert!(stage.text(&mut view, 140, 38).contains("no posts about this token"));
 }
 
 #[test]
 fn what_is_missing_is_said_and_choices_are_kept() {
     let stage = Stage::new(Some(Dataset::default()));
-    assert!(stage.text(&mut PostsView::default(), 80, 20).contains("no `posts` table in this dataset"));
+    assert!(stage.text(&mut PostsView::default(), 80, 20).contains("no `posts` table: add posts.csv"));
     let mut view = PostsView { all: true, ..PostsView::default() };
     view.set_filter("usd", &stage.context()).expect("words");
     view.list.act(Action::SortReverse);
@@ -116,6 +116,6 @@ fn ages_count_from_the_newest_post_whatever_candles_come() {
         let mut stage = Stage::new(Some(store::sample::dataset(&[tokens, posts, ("candles", &candles)])));
         stage.token = Some(store::sample::address("0x1"));
         let shown = stage.text(&mut PostsView::default(), 140, 20);
-        assert!(shown.contains("age to 2026-01-04 00:00") && shown.contains("    3d  2026-01-01"), "{day}\n{shown}");
+        assert!(shown.contains("ages as of 2026-01-04 00:00") && shown.contains("    3d  2026-01-01"), "{day}\n{shown}");
     }
 }

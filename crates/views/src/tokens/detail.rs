@@ -18,7 +18,7 @@ const TWO_COLUMNS_HEIGHT: u16 = 28;
 const LABEL: u16 = 12;
 /// Digits of an amount that is still read at a glance, with its commas.
 const READABLE: usize = 19;
-/// Maximum lines of the person's note.
+/// Maximum lines of the user's note.
 const NOTE_LINES: usize = 3;
 
 /// The data of the panel.
@@ -62,7 +62,7 @@ pub(super) fn draw(shown: &DetailContent<'_>, buffer: &mut Buffer, area: Rect, c
     }
 }
 
-/// A labelled figure: humanised, and in full where it fits.
+/// A labeled figure: humanized, and in full where it fits.
 struct Figure {
     label: &'static str,
     value: String,
@@ -95,8 +95,8 @@ impl Figure {
     /// Dim and with its day, if it is older than the others.
     fn dated(self, outdated: Option<Day>) -> Self {
         let Some(day) = outdated else { return self };
-        let exact = self.exact.iter().map(|exact| format!("{exact} of {day}"));
-        Self { role: Role::Dim, exact: exact.chain([format!("of {day}")]).collect(), ..self }
+        let exact = self.exact.iter().map(|exact| format!("{exact} on {day}"));
+        Self { role: Role::Dim, exact: exact.chain([format!("on {day}")]).collect(), ..self }
     }
 
     fn noted(self, notes: Vec<String>, role: Role) -> Self {
@@ -121,7 +121,7 @@ impl Figure {
     }
 }
 
-/// Draws the figures, one on a line where they fit, else the social ones in pairs; returns the lines used.
+/// Draws the metrics, one per line if they fit, otherwise the social ones in pairs; returns the lines used.
 fn draw_figures(shown: &DetailContent<'_>, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
     let roomy = area.height >= 36;
     let mut y = 0;
@@ -172,11 +172,15 @@ fn market_figures(shown: &DetailContent<'_>, context: &Context<'_>) -> Vec<Figur
     };
     let lag = summary.last_candle.and_then(|last| Some((last.interval, last.behind?)));
     let (day, day_role) = match (summary.outdated(summary.price_as_of), summary.close_apart, lag) {
-        (Some(day), ..) => (vec![format!("of {day}")], Role::Warning),
+        (Some(day), ..) => (vec![format!("on {day}")], Role::Warning),
         (None, Some((start, close)), _) => {
             let close = format::price(Some(close));
             (
-                vec![format!("undated; candle of {} {close}", start.day()), format!("undated; candle {close}"), format!("candle: {close}")],
+                vec![
+                    format!("undated; last candle {} {close}", start.day()),
+                    format!("undated; last candle {close}"),
+                    format!("candle: {close}"),
+                ],
                 Role::Warning,
             )
         }
@@ -200,7 +204,7 @@ fn market_figures(shown: &DetailContent<'_>, context: &Context<'_>) -> Vec<Figur
     };
     // The count has a day of its own: the growth ends with another count, or is not of this week.
     let of_growth = summary.holders_growth.and(summary.last_count).map(|count| count.day);
-    let counted = summary.holders_as_of.map(Time::day).filter(|day| Some(*day) != of_growth).map(|day| format!("of {day}"));
+    let counted = summary.holders_as_of.map(Time::day).filter(|day| Some(*day) != of_growth).map(|day| format!("on {day}"));
     let week = match counted {
         Some(of) => week.iter().filter(|week| !week.is_empty()).map(|week| format!("{of} · {week}")).chain([of.clone()]).collect(),
         None => week,
@@ -239,7 +243,7 @@ fn whales(detail: Option<&TokenDetail>) -> Figure {
     };
     // Balances of whales are counted apart from the transfers that the flows of holders come from.
     let notes = detail.and_then(|detail| detail.whale_change).map_or_else(Vec::new, |change| {
-        let percent = change.percent.map_or_else(String::new, |percent| format!("{percent:+.1} % "));
+        let percent = change.percent.map_or_else(String::new, |percent| format!("{percent:+.1}% "));
         let short = format!("{percent}to {} (holder_counts)", change.to);
         let days = change.to.0 - change.from.0;
         vec![format!("{percent}from {} to {} (holder_counts)", change.from, change.to), short, format!("{percent}{days}d")]
@@ -262,7 +266,7 @@ fn draw_identity(summary: &TokenSummary, buffer: &mut Buffer, area: Rect, contex
     used + 1
 }
 
-/// Draws the person's levels and note, if there are any; returns the lines used.
+/// Draws the user's levels and note, if any; returns the lines used.
 fn draw_annotations(summary: &TokenSummary, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
     let Some(own) = context.annotations.get(&summary.token_address) else { return 0 };
     let named = |level: &OwnLevel| format!("{} {}", level.name, format::price(Some(level.price)));

@@ -23,15 +23,14 @@ impl TokensView {
         self.draw_line(buffer, area, context, tokens.len());
         let area = below(area, 1);
         if tokens.is_empty() {
-            let sentence =
-                missing_table(context, "tokens", "anything to be shown").unwrap_or_else(|| "the `tokens` table is empty".to_owned());
+            let sentence = missing_table(context, "tokens", "any view").unwrap_or_else(|| "the `tokens` table is empty".to_owned());
             say(buffer, below(area, 1), context, &sentence);
             return;
         }
         let empty = if self.watched_only && self.list.filter().is_empty() {
-            "the watchlist is empty: w stars a token, W shows every token"
+            "the watchlist is empty; press w on a token to add it, W to show all tokens"
         } else if self.figures.is_computing(tokens) {
-            "no token matches so far: its figures are still being computed, Esc stops"
+            "no token matches so far; values are still being computed, Esc stops"
         } else {
             &words::no_match("token")
         };
@@ -63,7 +62,7 @@ impl TokensView {
     }
 }
 
-/// The end of the newest candle of all.
+/// The end of the newest candle in the data.
 pub(super) fn newest_candle(tokens: &[TokenSummary]) -> Option<Time> {
     let ends = tokens.iter().filter_map(|token| token.last_candle).map(|last| last.start.0.saturating_add(last.interval.0));
     ends.max().map(Time)

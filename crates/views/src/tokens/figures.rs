@@ -1,5 +1,5 @@
 //! The figures of optional columns: computed off the drawing thread for the rows on screen, and for every token on request or where sorting
-//! and filtering need them. Valid for one generation.
+//! and filtering need them. Valid for one snapshot.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -56,7 +56,7 @@ pub(super) const PATTERN: F = F::text("best_pattern", "pattern", [20, 33], 195, 
     .largest_first()
     .optional();
 
-/// The recommended action, no stronger than its record allows.
+/// The recommended action, no stronger than its track record allows.
 pub(super) const ADVICE: F =
     F::text("advice", "advice", [11, 11], 186, LISTED).cell(|row, _| worded(*row, "advice")).largest_first().optional();
 
@@ -122,13 +122,13 @@ pub(super) struct FigureStore {
     generation: u64,
     /// How often the record of all tokens, by which advice is weighed, was published when they were asked for.
     records: u64,
-    /// The tokens whose advice is to be asked for again; theirs stays until then.
+    /// The tokens whose advice must be computed again; the current one stays until then.
     pub(super) weighed_anew: Vec<Address>,
     pub(super) known: KnownFigures,
     task: Option<PendingResult<Batch>>,
     /// The figures to compute for every token, not only those on screen.
     pub(super) all: Vec<&'static str>,
-    /// Why the last task failed; no new one starts until the data change or all figures are requested again.
+    /// Why the last task failed; no new one starts until the data changes or all figures are requested again.
     pub(super) problem: Option<String>,
 }
 

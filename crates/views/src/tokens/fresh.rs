@@ -1,4 +1,4 @@
-//! Which prices on screen changed with the newest generation: they are marked for a moment.
+//! Which prices on screen changed with the newest snapshot; they are marked for a moment.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -20,19 +20,19 @@ pub(super) struct FreshPrices {
 }
 
 impl FreshPrices {
-    /// Notes what is on screen.
+    /// Records the prices on screen.
     pub(super) fn note<'a>(&mut self, shown: impl Iterator<Item = &'a TokenSummary>) {
         self.shown = shown.map(|token| (token.token_address, token.price)).collect();
     }
 
-    /// Finds what changed on screen with another generation.
+    /// Finds the prices on screen that changed with a new snapshot.
     pub(super) fn compare(&mut self, tokens: &[TokenSummary], now: Instant) {
         let is_new = |token: &&TokenSummary| self.shown.get(&token.token_address).is_some_and(|price| *price != token.price);
         self.changed = tokens.iter().filter(is_new).map(|token| token.token_address).collect();
         self.since = Some(now);
     }
 
-    /// Forgets all, as where another time is shown.
+    /// Forgets all prices, as when another point in time is shown.
     pub(super) fn clear(&mut self) {
         *self = Self::default();
     }

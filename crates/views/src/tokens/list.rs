@@ -168,7 +168,7 @@ fn listed(row: ListedToken<'_>) -> TokenRow<'_> {
 /// mountains.
 const HISTORY_SPAN_MIN: f64 = 0.04;
 
-/// The sparkline: the last week strong, earlier days muted, in the colour of the month's direction.
+/// The sparkline: the last week strong, earlier days muted, in the color of the month's direction.
 pub(super) fn history(closes: &[f64], cells: usize) -> Cell {
     let (Some(first), Some(last)) = (closes.first(), closes.last()) else { return Cell::missing() };
     let (soft, strong) = if last >= first { (Role::UpSoft, Role::Up) } else { (Role::DownSoft, Role::Down) };

@@ -1,4 +1,4 @@
-//! `/` finds a token by whatever names it.
+//! `/` finds a token by symbol, name, address or part of it.
 
 use super::*;
 use crate::fixture::Stage;

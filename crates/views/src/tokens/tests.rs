@@ -181,7 +181,7 @@ fn choices_are_kept_between_runs() {
 fn a_dataset_without_tokens_says_what_to_do() {
     let stage = Stage::new(Some(Dataset::default()));
     let text = stage.text(&mut TokensView::default(), 80, 20);
-    assert!(text.contains("no `tokens` table in this dataset") && text.contains("tokens.csv"), "{text}");
+    assert!(text.contains("no `tokens` table:") && text.contains("tokens.csv"), "{text}");
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn a_published_record_takes_no_computed_column_away() {
     let (tokens, digest) = track_record::digest(&snapshot, "1d", &step).expect("candles");
     snapshot.track_records.publish("1d", track_record::count(&snapshot, "1d", (&tokens, digest), None, &step));
     view.refresh(&stage.context());
-    assert!(["advice", "trend", "securityScore"].iter().all(|name| has(&view, name)), "all stay while the advice is asked for again");
+    assert!(["advice", "trend", "securityScore"].iter().all(|name| has(&view, name)), "all stay while the advice is computed again");
     settled(&stage, &mut view, 10, |view| view.figures.weighed_anew.is_empty() && has(view, "advice"));
 }
 
@@ -245,7 +245,7 @@ fn a_filter_by_an_optional_column_finds_its_tokens_and_esc_stops_the_work() {
     assert_eq!((view.list.filter_text(), view.list.len()), ("", all));
 }
 
-/// The screen at rest, once it is `done`: on a busy machine it may rest before the next batch is asked for.
+/// The screen at rest, once it is `done`: on a busy machine it may rest before the next batch is requested.
 fn settled(stage: &Stage, view: &mut TokensView, height: u16, done: impl Fn(&TokensView) -> bool) -> String {
     let begun = Instant::now();
     loop {
@@ -319,7 +319,7 @@ fn compared_tokens_have_an_even_axis_and_a_crosshair_for_the_mouse() {
     stage.act(&mut view, Action::CompareTokens);
     let shown = stage.text(&mut view, 140, 38);
     // The row of each label, and its figure.
-    let label = |line: &str| line.chars().take(10).collect::<String>().trim().strip_suffix(" %")?.parse::<f64>().ok();
+    let label = |line: &str| line.chars().take(10).collect::<String>().trim().strip_suffix("%")?.parse::<f64>().ok();
     let labels: Vec<(usize, f64)> = shown.lines().enumerate().filter_map(|(row, line)| Some((row, label(line)?))).collect();
     assert!(labels.len() >= 3, "{shown}");
     let steps: Vec<(usize, f64)> = labels.windows(2).map(|pair| (pair[1].0 - pair[0].0, pair[0].1 - pair[1].1)).collect();

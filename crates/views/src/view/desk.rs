@@ -1,4 +1,4 @@
-//! What a view needs of the API server and of the configuration file; implemented where these are known.
+//! The interfaces of the API server and of the configuration file for views; implemented by the program.
 
 use crate::{keymap::Keymap, task::Wake};
 use model::logged_request::LoggedRequest;
@@ -22,7 +22,7 @@ pub trait ApiDesk {
         Vec::new()
     }
     fn start(&self) -> std::result::Result<(), String> {
-        Err("the API is not part of this run".to_owned())
+        Err("the API is not available in this run".to_owned())
     }
     fn stop(&self) {}
     /// Makes incoming requests wake the event loop.

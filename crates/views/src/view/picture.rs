@@ -1,4 +1,4 @@
-//! The place between a view, which draws a picture, and the terminal, which shows it.
+//! The slot through which a view passes a picture to the terminal.
 
 use std::cell::{Cell, RefCell};
 

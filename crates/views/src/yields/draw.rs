@@ -1,4 +1,4 @@
-//! Draws a plan: figures and optimality gap, allocation by protocol and chain, comparison, steps. All figures are the answer's.
+//! Draws a plan: figures and optimality gap, allocation by protocol and chain, comparison, steps. All values come from the result.
 
 use super::{Pane, YieldView, inner, saved::SavedPlan};
 use crate::prelude::*;
@@ -14,14 +14,14 @@ const SELECTED_ROWS: u16 = 8;
 
 /// Display names of the alternatives.
 const NAMES: &[(&str, &str)] =
-    &[("highest_apy", "only the best pool"), ("highest_apy_unlimited", "highest APY, no cap"), ("by_quoted_apy", "best quoted APY first")];
+    &[("highest_apy", "best pool only"), ("highest_apy_unlimited", "highest APY, no limits"), ("by_quoted_apy", "by quoted APY")];
 
 fn usd(value: f64) -> String {
     let whole = format::fixed(value.abs(), 2);
     if value < 0.0 && whole != "0.00" { format!("-{whole}") } else { whole }
 }
 
-/// The difference to the plan, with its colour; a difference that rounds to zero has neither sign nor colour.
+/// The difference to the plan, with its color; a difference that rounds to zero has neither sign nor color.
 fn difference(value: f64) -> (String, Role) {
     match usd(value) {
         same if same == "0.00" => (same, Role::Dim),
@@ -35,7 +35,7 @@ fn risk(score: Option<f64>) -> String {
     score.map_or_else(|| format::MISSING.to_owned(), |score| format::fixed(score, 0))
 }
 
-/// What the expected APY is made of.
+/// The basis of the expected APY.
 fn basis(row: &Strategy) -> String {
     match row.expected_days {
         Some(days) if days > 0 => format!(", median of {days} days"),
@@ -43,16 +43,16 @@ fn basis(row: &Strategy) -> String {
     }
 }
 
-/// What speaks against the quoted APY; empty if nothing does.
+/// The reasons to doubt the quoted APY; empty if there are none.
 fn doubts(row: &Strategy) -> String {
     let word = |remark: &YieldRemark| {
         let usual = remark.usual_apy.map_or_else(String::new, |apy| format::fixed(apy, 2));
         match remark.code {
-            YieldDoubt::StuckAtZero => "it paid nothing on most of the last 30 days".to_owned(),
-            YieldDoubt::AboveHistory => format!("more than on any day before (at most {usual} %)"),
-            YieldDoubt::AboveMean => format!("the mean of 30 days is {usual} %"),
-            YieldDoubt::TwoSided => "another token may come out than went in".to_owned(),
-            YieldDoubt::Outlier => "the dataset marks its figures as odd".to_owned(),
+            YieldDoubt::StuckAtZero => "the pool paid nothing on most of the last 30 days".to_owned(),
+            YieldDoubt::AboveHistory => format!("the quote exceeds every earlier day (highest {usual}%)"),
+            YieldDoubt::AboveMean => format!("the 30-day mean is only {usual}%"),
+            YieldDoubt::TwoSided => "you may withdraw a different token than you deposited".to_owned(),
+            YieldDoubt::Outlier => "the dataset marks the pool as an outlier".to_owned(),
         }
     };
     row.remarks.iter().flatten().map(word).collect::<Vec<_>>().join("; ")
@@ -71,18 +71,18 @@ fn pairs(buffer: &mut Buffer, row: Rect, pairs: &[(&str, String, Role)], context
     }
 }
 
-/// Draws the plan's figures and its optimality gap.
+/// Draws the plan's metrics and its optimality gap.
 pub(super) fn summary(buffer: &mut Buffer, area: Rect, plan: &YieldPlan, level: &str, context: &Context<'_>) {
     let summary = &plan.summary;
     let Some(explained) = &summary.explained else { return };
     let row = |y: u16| Rect { y: area.y + y, height: 1.min(area.height.saturating_sub(y)), ..area };
     // A person reads the APY as the wallet's: where money lies idle, both are named.
     let [placed, whole] = [summary.weighted_apy, explained.wallet_apy].map(|apy| format::fixed(apy, 2));
-    let apy = if placed == whole { format!("{placed} %") } else { format!("{placed} % placed, {whole} % of the wallet") };
+    let apy = if placed == whole { format!("{placed}%") } else { format!("{placed}% allocated, {whole}% of the wallet") };
     let figures = [
         ("net yield/yr", format!("{} USD", usd(explained.net_yield_usd)), Role::Up),
         ("APY", apy, Role::Text),
-        ("deployed", usd(summary.total_value_usd), Role::Text),
+        ("allocated", usd(summary.total_value_usd), Role::Text),
         ("risk", risk(explained.risk_score), Role::Text),
         ("gas", usd(summary.gas_estimate_usd), Role::Text),
         ("idle", usd(explained.idle_value_usd), Role::Text),
@@ -91,10 +91,10 @@ pub(super) fn summary(buffer: &mut Buffer, area: Rect, plan: &YieldPlan, level: 
     pairs(buffer, row(0), &figures, context);
     let (word, sentence, role) = match explained.gap_percent {
         Some(gap) if format::fixed(gap, 2) == "0.00" => ("proved", format!("optimal for {level} risk"), Role::Up),
-        Some(gap) => ("proved", format!("within {} % of the best for {level} risk", format::fixed(gap, 2)), Role::Up),
-        None => ("nothing is placed", "more may be possible".to_owned(), Role::Warning),
+        Some(gap) => ("proved", format!("within {}% of the optimum for {level} risk", format::fixed(gap, 2)), Role::Up),
+        None => ("nothing allocated", "a better plan may exist".to_owned(), Role::Warning),
     };
-    pairs(buffer, row(1), &[(word, sentence, role), ("at most", usd(explained.upper_bound_usd), Role::Text)], context);
+    pairs(buffer, row(1), &[(word, sentence, role), ("upper bound", usd(explained.upper_bound_usd), Role::Text)], context);
 }
 
 /// `: size 6 of 30, age 3 of 15`: the parts of a pool's risk score that add to it.
@@ -149,7 +149,7 @@ impl YieldView {
         let table = Rect { height: (below.height - panes_height).min(rows), ..below };
         // Aligned with the lines above.
         let inset = Rect { x: table.x + 1.min(table.width), width: table.width.saturating_sub(2), ..table };
-        let frame = ListFrame::new(inset, "nothing can be placed within these limits: the steps below say why");
+        let frame = ListFrame::new(inset, "nothing can be allocated within these limits; the steps below give the reasons");
         self.list.fit_figures(&plan.strategies.iter().collect::<Vec<_>>(), context);
         self.list.draw(buffer, frame, context, |place| plan.strategies.get(place));
         let rest = Rect { y: table.bottom(), height: below.bottom() - table.bottom(), ..below };
@@ -162,7 +162,7 @@ impl YieldView {
         if panes_height > 0 {
             self.draw_panes(buffer, panes, pane, plan, context);
         } else if rest.height > 0 {
-            put(buffer, Rect { y: rest.bottom() - 1, height: 1, ..rest }, 1, 0, "n compared, allocation, steps", context.theme.dim());
+            put(buffer, Rect { y: rest.bottom() - 1, height: 1, ..rest }, 1, 0, "n comparison, allocation, steps", context.theme.dim());
         }
     }
 
@@ -174,17 +174,17 @@ impl YieldView {
         let selected = self.list.selected().and_then(|place| plan.strategies.get(place));
         let Some(row) = selected.filter(|_| !area.is_empty()) else { return };
         let missing = || format::MISSING.to_owned();
-        let percent = |value: Option<f64>| value.map_or_else(missing, |value| format!("{} %", format::fixed(value, 4)));
+        let percent = |value: Option<f64>| value.map_or_else(missing, |value| format!("{}%", format::fixed(value, 4)));
         let dollars = |value: Option<f64>| value.map_or_else(missing, |value| format!("{} USD", usd(value)));
         let facts = [
             // What the table has not comes first, as the last rows may not fit.
             ("risk", row.risk_score.map_or_else(missing, |score| format!("{} of 100{}", format::fixed(score, 0), risk_parts(row)))),
-            ("share", format!("{} of what is placed, {} of the wallet", format::share(row.share), format::share(row.wallet_share))),
+            ("share", format!("{} of the allocation, {} of the wallet", format::share(row.share), format::share(row.wallet_share))),
             ("net APY", percent(Some(row.apy))),
             ("quoted APY", percent(row.quoted_apy)),
-            ("expected", format!("{}{}", percent(row.expected_apy), basis(row))),
-            ("but", doubts(row)),
-            ("pool's TVL", dollars(Some(row.tvl))),
+            ("expected APY", format!("{}{}", percent(row.expected_apy), basis(row))),
+            ("caveats", doubts(row)),
+            ("pool TVL", dollars(Some(row.tvl))),
             ("pool", row.pool_id.clone().unwrap_or_else(missing)),
             ("token", row.token.address.to_string()),
             ("value", dollars(row.value_usd)),
@@ -193,7 +193,7 @@ impl YieldView {
             ("chain", row.chain.to_string()),
         ];
         let title = format!("{} {}", row.protocol.as_deref().unwrap_or("pool"), row.token.symbol.as_deref().unwrap_or_default());
-        let panel = Panel { note: "y copies the pool", ..Panel::new(&title) };
+        let panel = Panel { note: "y copies the pool id", ..Panel::new(&title) };
         let body = panel.render(Rect { width: left.width.saturating_sub(2), ..left }, buffer, context.theme);
         let mut y = 0;
         for (word, value) in facts.iter().filter(|(_, value)| !value.is_empty()) {
@@ -203,7 +203,7 @@ impl YieldView {
         }
     }
 
-    /// Draws the panes under the table: all that fit, else two, else the chosen one.
+    /// Draws the panes under the table: all three if they fit, otherwise two, otherwise the chosen one.
     pub(super) fn draw_panes(&self, buffer: &mut Buffer, area: Rect, pane: Pane, plan: &YieldPlan, context: &Context<'_>) {
         if area.width < WIDE {
             return self.draw_pane(buffer, area, pane, plan, context);
@@ -227,8 +227,8 @@ impl YieldView {
 
     pub(super) fn draw_pane(&self, buffer: &mut Buffer, area: Rect, pane: Pane, plan: &YieldPlan, context: &Context<'_>) {
         let (title, note) = match pane {
-            Pane::Comparison => ("compared", "risk · net yield/yr · more than this plan"),
-            Pane::Allocation => ("allocation", "share of what is placed"),
+            Pane::Comparison => ("comparison", "risk · net yield/yr · vs this plan"),
+            Pane::Allocation => ("allocation", "share of the allocation"),
             Pane::Steps => ("steps", "gas, USD"),
         };
         let body = Panel { note, ..Panel::new(title) }.render(area, buffer, context.theme);
@@ -336,7 +336,7 @@ fn steps(buffer: &mut Buffer, area: Rect, plan: &YieldPlan, context: &Context<'_
     }
     if more > 0 {
         let row = Rect { y: area.y + kept as u16, height: 1.min(area.height), ..area };
-        put(buffer, row, 1, 0, &format!("… {} in all", many(plan.steps.len() as u64, "step", "steps")), context.theme.dim());
+        put(buffer, row, 1, 0, &format!("… {} in total", many(plan.steps.len() as u64, "step", "steps")), context.theme.dim());
     }
 }
 

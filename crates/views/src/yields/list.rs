@@ -54,7 +54,7 @@ fn shortened(tokens: &str) -> String {
     }
 }
 
-/// One row for each step, in order; deposits include their pool. `amount` is in smallest units, `tokens` in whole ones.
+/// One row for each step, in order; deposits include their pool. `amount` is in base units, `tokens` in whole tokens.
 pub(super) const EXPORTED: &[&str] = &[
     "step",
     "action",

@@ -11,7 +11,7 @@ const SAVED_MAX: usize = 50;
 pub(super) struct SavedPlan {
     pub(super) name: String,
     pub(super) body: String,
-    /// Net yield, USD a year.
+    /// Net yield in USD per year.
     pub(super) net: Option<f64>,
     /// From 0 for the safest to 100.
     pub(super) risk: Option<f64>,
@@ -36,10 +36,10 @@ impl SavedPlan {
 impl YieldView {
     pub(super) fn save_plan(&mut self) -> Effect {
         let Some(body) = self.question().body().filter(|_| !self.amounts.is_empty()) else {
-            return Effect::Say("no wallet, so no plan to save".to_owned());
+            return Effect::Say("no wallet, so there is no plan to save".to_owned());
         };
         if self.saved.len() == SAVED_MAX {
-            return Effect::Warn(format!("{SAVED_MAX} plans are saved already: load one with p and delete it with V"));
+            return Effect::Warn(format!("{SAVED_MAX} plans are already saved; load one with p and delete it with V"));
         }
         let explained = self.plan.answer().and_then(|answer| answer.summary.explained.as_ref());
         let (net, risk) = (explained.map(|explained| explained.net_yield_usd), explained.and_then(|explained| explained.risk_score));
@@ -53,7 +53,7 @@ impl YieldView {
 
     pub(super) fn load_next(&mut self, context: &Context<'_>) -> Effect {
         if self.saved.is_empty() {
-            return Effect::Say("no plan is saved yet: v saves this one".to_owned());
+            return Effect::Say("no plan is saved yet; press v to save this one".to_owned());
         }
         let Some(snapshot) = context.snapshot else { return Effect::Pass };
         let at = self.loaded.map_or(0, |at| (at + 1) % self.saved.len());
@@ -72,7 +72,7 @@ impl YieldView {
     pub(super) fn delete_loaded(&mut self) -> Effect {
         match self.loaded.take().filter(|at| *at < self.saved.len()) {
             Some(at) => Effect::Say(format!("deleted plan {}", self.saved.remove(at).name)),
-            None => Effect::Say("p loads a saved plan, V deletes it".to_owned()),
+            None => Effect::Say("no plan is loaded; press p to load a saved plan, then V to delete it".to_owned()),
         }
     }
 }

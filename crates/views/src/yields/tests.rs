@@ -95,13 +95,13 @@ fn settings_change_by_key_and_are_answered_at_once() {
 fn the_minimum_apy_is_typed_with_the_wallet() {
     let (mut stage, mut view) = stage();
     assert_eq!(stage.act(&mut view, Action::MinimumApy), Effect::Edit(EditedLine::Filter, format!("{EXAMPLE}, min APY ")));
-    view.set_filter(&format!("{EXAMPLE}, min APY 2.5 %"), &stage.context()).expect("a filter that reads");
+    view.set_filter(&format!("{EXAMPLE}, min APY 2.5%"), &stage.context()).expect("a filter that reads");
     let body = view.request(&stage.context()).expect("a request").body.expect("a body");
     assert!(body.contains("\"minApy\":2.5"), "{body}");
     assert_eq!(
         stage.act(&mut view, Action::MinimumApy),
         Effect::Edit(EditedLine::Filter, format!("{EXAMPLE}, min APY ")),
-        "typed anew, not twice"
+        "typed once, not twice"
     );
     stage.act(&mut view, Action::NoMinimumApy);
     assert_eq!((view.line.as_str(), view.min_apy), (EXAMPLE, 0.0));
@@ -135,7 +135,7 @@ fn requests_are_kept_between_runs_taken_up_and_forgotten() {
     again.restore(&view.save());
     assert_eq!((again.saved.clone(), again.line.clone(), again.risk), (view.saved.clone(), view.line.clone(), RiskLevel::High));
     stage.draw(&mut again, 140, 38);
-    assert!(stage.text(&mut again, 220, 38).contains("saved 1: medium risk · min APY 0 %, 12.5 WETH, 250k USDC"));
+    assert!(stage.text(&mut again, 220, 38).contains("saved 1: medium risk · min APY 0%, 12.5 WETH, 250k USDC"));
     again.set_filter("10k USDC", &stage.context()).expect("a wallet");
     stage.draw(&mut again, 140, 38);
     let (net, risk) = (again.saved[0].net.expect("a yield"), again.saved[0].risk.expect("a risk"));

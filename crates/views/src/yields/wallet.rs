@@ -1,5 +1,5 @@
-//! Parses and formats the wallet line: amounts in whole tokens and the minimum yield (`1.5 WETH, 250k USDC@base, min APY 2.5 %`), or the
-//! JSON body of a request. Exact to the last digit; uses the tokens of one generation.
+//! Parses and formats the wallet line: amounts in whole tokens and the minimum yield (`1.5 WETH, 250k USDC@base, min APY 2.5%`), or the
+//! JSON body of a request. Exact to the last digit; uses the tokens of one snapshot.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ pub(super) fn minimum(part: &str) -> Option<Result<f64, String>> {
     let rest = word(&rest, "apy").unwrap_or(rest);
     let number = rest.trim_end_matches('%').trim_end();
     let percent = number.parse().ok().filter(|percent: &f64| (0.0..=MINIMUM_MAX).contains(percent));
-    Some(percent.ok_or_else(|| format!("`{part}`: expected a percentage from 0 to {MINIMUM_MAX}, as in {MINIMUM} 2.5 %")))
+    Some(percent.ok_or_else(|| format!("`{part}`: expected a percentage from 0 to {MINIMUM_MAX}, as in {MINIMUM} 2.5%")))
 }
 
 /// Parses the wallet line. Errors: user-readable.
@@ -64,7 +64,7 @@ pub(super) fn parse(text: &str, snapshot: &Snapshot) -> Result<WalletInput, Stri
         let token = named(name.trim(), snapshot)?;
         let amount = units(amount, name.trim(), token)?;
         let whole: &mut U256 = amounts.entry(token.row.token_address).or_default();
-        *whole = whole.checked_add(amount).ok_or_else(|| format!("`{part}`: more than 2^256-1 of the smallest unit"))?;
+        *whole = whole.checked_add(amount).ok_or_else(|| format!("`{part}`: the amount exceeds 2^256-1 base units"))?;
     }
     Ok(WalletInput::Typed { amounts, min_apy })
 }
@@ -74,13 +74,13 @@ pub(super) fn means(line: &str, amounts: &BTreeMap<Address, U256>, min_apy: f64,
     matches!(parse(line, snapshot), Ok(WalletInput::Typed { amounts: typed, min_apy: minimum }) if typed == *amounts && minimum == min_apy)
 }
 
-/// Formats a wallet in typed form. A token without known decimals cannot be written so: see [`means`].
+/// Formats a wallet in typed form. Not possible for a token without known decimals: see [`means`].
 pub(super) fn typed_form(amounts: &BTreeMap<Address, U256>, min_apy: f64, snapshot: &Snapshot) -> String {
     let decimals = |token: &Address| snapshot.dataset.token(token)?.row.decimals.and_then(|decimals| u32::try_from(decimals).ok());
     let amount = |(token, amount): (&Address, &U256)| {
         format!("{} {}", short(in_tokens(*amount, decimals(token).unwrap_or(0))), name_of(token, snapshot))
     };
-    let minimum = (min_apy > 0.0).then(|| format!("{MINIMUM} {min_apy} %"));
+    let minimum = (min_apy > 0.0).then(|| format!("{MINIMUM} {min_apy}%"));
     amounts.iter().map(amount).chain(minimum).collect::<Vec<_>>().join(", ")
 }
 
@@ -107,7 +107,7 @@ pub(super) fn name_of(token: &Address, snapshot: &Snapshot) -> String {
 
 /// Finds the token of an address, or the largest of a symbol, on the chain after `@` if given.
 fn named<'a>(name: &str, snapshot: &'a Snapshot) -> Result<&'a Token, String> {
-    let unknown = || format!("`{name}`: no such token in the data; a symbol, SYMBOL@chain or an address is expected");
+    let unknown = || format!("`{name}` is not a token in the data; write a symbol, SYMBOL@chain or an address");
     if let Some(address) = Address::asked(name) {
         return snapshot.dataset.token(&address).ok_or_else(unknown);
     }
@@ -126,16 +126,14 @@ fn named<'a>(name: &str, snapshot: &'a Snapshot) -> Result<&'a Token, String> {
     if all.len() > 1 && all.iter().all(|token| cap(token).is_none()) {
         let on = all[0].chains.first().map_or_else(|| "CHAIN".to_owned(), ToString::to_string);
         let count = all.len();
-        return Err(format!(
-            "`{name}`: {count} tokens have this symbol, and no market cap is known to choose by; write {symbol}@{on}, or an address"
-        ));
+        return Err(format!("`{name}` is the symbol of {count} tokens, none with a known market cap; write {symbol}@{on}, or an address"));
     }
     all.into_iter().reduce(|best, next| if cap(next) > cap(best) { next } else { best }).ok_or_else(unknown)
 }
 
 fn units(text: &str, name: &str, token: &Token) -> Result<U256, String> {
     let Some(decimals) = token.row.decimals.and_then(|decimals| u32::try_from(decimals).ok()) else {
-        return Err(format!("`{name}`: the data do not say how many decimals it has"));
+        return Err(format!("the decimals of `{name}` are unknown; add them to the tokens table"));
     };
     let zeros = ZEROS.iter().find_map(|(letter, zeros)| {
         let number = text.strip_suffix([*letter, letter.to_ascii_uppercase()])?;
@@ -143,7 +141,7 @@ fn units(text: &str, name: &str, token: &Token) -> Result<U256, String> {
     });
     let (number, zeros) = zeros.unwrap_or((text, 0));
     from_tokens(number, decimals + zeros)
-        .ok_or_else(|| format!("`{text}` is no amount of {name}: expected digits, at most {decimals} after the point"))
+        .ok_or_else(|| format!("`{text}` is not an amount of {name}; write digits, at most {decimals} after the point"))
 }
 
 #[cfg(test)]
@@ -178,16 +176,16 @@ mod tests {
             amounts(r#"{"tokens":{"0x0000000000000000000000000000000000000001":"5"},"settings":{"riskLevel":"low"}}"#),
             Err("Low".to_owned())
         );
-        for (text, percent) in [("1 USDC", 0.0), ("1 USDC, min APY 2.5 %", 2.5), ("min 3%; 1 USDC", 3.0), ("MIN apy 4", 4.0)] {
+        for (text, percent) in [("1 USDC", 0.0), ("1 USDC, min APY 2.5%", 2.5), ("min 3%; 1 USDC", 3.0), ("MIN apy 4", 4.0)] {
             assert!(matches!(parse(text, &snapshot), Ok(WalletInput::Typed { min_apy, .. }) if min_apy == percent), "{text}");
         }
         let capless = "token_address,symbol,name,chain,decimals\n0x1,USDC,USD,eth,6\n0x2,USDC,USD,base,6\n0x3,WETH,Ether,eth,18";
         let capless = Snapshot::new(1, sample::dataset(&[("tokens", capless)]), AnswerSettings::default());
         let refused = parse("1 WETH, 1 USDC", &capless).map(|_| ());
-        let says = "`USDC`: 2 tokens have this symbol, and no market cap is known to choose by; write USDC@eth, or an address";
+        let says = "`USDC` is the symbol of 2 tokens, none with a known market cap; write USDC@eth, or an address";
         assert_eq!(refused, Err(says.to_owned()));
         assert!(parse("1 WETH, 1 USDC@base", &capless).is_ok());
-        for line in ["1.5 WETH", "250k USDC, 1.25 USDC@base", "12500k USDC", "3m USDC, 0.000001 USDC@base, min APY 2.5 %"] {
+        for line in ["1.5 WETH", "250k USDC, 1.25 USDC@base", "12500k USDC", "3m USDC, 0.000001 USDC@base, min APY 2.5%"] {
             let Ok(WalletInput::Typed { amounts, min_apy }) = parse(line, &snapshot) else { panic!("{line}") };
             assert_eq!(typed_form(&amounts, min_apy, &snapshot), line);
             assert!(means(line, &amounts, min_apy, &snapshot) && !means("1 USDC", &amounts, min_apy, &snapshot), "{line}");
@@ -199,11 +197,11 @@ mod tests {
             ("min APY -1", "expected a percentage"),
             ("min APY nan", "expected a percentage"),
             ("WETH", "expected an amount and a token"),
-            ("1 WBTC", "no such token"),
-            ("1 USDC@arb", "no such token"),
+            ("1 WBTC", "is not a token in the data"),
+            ("1 USDC@arb", "is not a token in the data"),
             ("0.0000001 USDC", "at most 6 after the point"),
             ("-1 USDC", "no amount of USDC"),
-            ("1 NOD", "how many decimals"),
+            ("1 NOD", "decimals of"),
             ("{", "not valid JSON"),
         ] {
             assert!(amounts(text).unwrap_err().contains(part), "{text}: {:?}", amounts(text));

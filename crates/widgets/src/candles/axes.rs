@@ -45,12 +45,12 @@ pub(super) fn price(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer
     volume_label(data, layout, buf, theme);
 }
 
-/// The labelled prices.
+/// The labeled prices.
 pub(super) fn ticks(layout: &ChartLayout) -> Vec<f64> {
     layout.scale.ticks(usize::from(layout.plot.height / 3).clamp(2, 10))
 }
 
-/// A price on the axis, in a colour of its own.
+/// A price on the axis, in a color of its own.
 struct Tag {
     y: u16,
     says: String,
@@ -63,7 +63,7 @@ struct Tag {
 /// Maximum number of rows between a price and its tag, where another tag has the row.
 const TAG_OFF: u16 = 2;
 
-/// The tags: of the crosshair, the last price, the levels; each at its height, or beside one that stands there already.
+/// The tags: of the crosshair, the last price, the levels; each at its height, or next to one that is already there.
 fn tags(data: &ChartData<'_>, layout: &ChartLayout, notation: &PriceNotation, theme: &Theme) -> Vec<Tag> {
     let plot = layout.plot;
     let mut tags: Vec<Tag> = Vec::new();
@@ -77,7 +77,7 @@ fn tags(data: &ChartData<'_>, layout: &ChartLayout, notation: &PriceNotation, th
     if let Some((price, y)) = super::overlay::crosshair_price(data, layout) {
         add(y, price, "◂", theme.dim(), theme.text().patch(theme.style(Role::Selection)));
     }
-    // The last close always has a tag, in its colour; at the edge where it lies beyond.
+    // The last close always has a tag, in its color; at the edge where it lies beyond.
     if let Some(last) = data.last {
         let (y, glyph) = match layout.y_of(last.close) {
             Some(y) => (y, "◂"),

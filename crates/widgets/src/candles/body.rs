@@ -11,10 +11,10 @@ use crate::{
     theme::{Depth, Role, Theme},
 };
 
-/// Glyphs by the content of the upper and lower half cell: empty, wick, body. A body is half a column, which nobody takes for a wick; where
-/// a wick goes on from it, it fills the cell.
+/// Glyphs by the content of the upper and lower half cell: empty, wick, body. A body is half a column, to differ from a wick; where a wick
+/// continues from it, it fills the cell.
 const BOX: [[char; 3]; 3] = [[' ', '╷', '▖'], ['╵', '│', '▌'], ['▘', '▌', '▌']];
-/// A rising body without colours: hollow.
+/// A rising body without colors: hollow.
 const HOLLOW: [[char; 3]; 3] = [[' ', '╷', '║'], ['╵', '│', '║'], ['║', '║', '║']];
 /// A candle of three columns: a body of two, half a column at each side of the wick's, which keeps its place where it goes on from the body.
 const SLIM: [[[char; 3]; 3]; 3] = [
@@ -40,12 +40,12 @@ pub(super) fn candles(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buff
     }
 }
 
-/// The candle's style; without colours its shape distinguishes falling from rising.
+/// The candle's style; without colors its shape distinguishes falling from rising.
 pub(super) fn style(data: &ChartData<'_>, theme: &Theme, i: usize) -> Style {
     drawing(theme.style(role(data, i)))
 }
 
-/// A role's style for shapes, without the underline that marks figures on terminals without colours.
+/// A role's style for shapes, without the underline that marks figures on terminals without colors.
 pub(super) fn drawing(style: Style) -> Style {
     Style { add_modifier: style.add_modifier - Modifier::UNDERLINED, ..style }
 }

@@ -126,7 +126,7 @@ impl ChartLayout {
         self.first_x + (index - self.shown.0) as u16 * self.columns
     }
 
-    /// Columns of a candle's body: odd, to centre the wick, with a gap beside it where it fits; of three, the outer ones are half used.
+    /// Columns of a candle's body: odd, to center the wick, with a gap beside it where it fits; of three, the outer ones are half used.
     pub(super) fn body_width(&self) -> u16 {
         match self.columns {
             0..=2 => 1,

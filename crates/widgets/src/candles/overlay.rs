@@ -31,7 +31,7 @@ pub(super) fn spans(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer
     }
 }
 
-/// Draws a frame around each span where the terminal has no faint colour to shade it.
+/// Draws a frame around each span where the terminal has no faint color to shade it.
 pub(super) fn span_frames(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
     for span in data.spans.iter().filter(|span| theme.tint(span.role).bg.is_none()) {
         let Some(area) = span_area(span, layout) else { continue };

@@ -21,7 +21,7 @@ const POINTS: f64 = 2.0;
 /// Cells between the end of a candle and its mark, at least; and of the mark from the edge of the next row, where no word stands.
 const MARK_OFF: (f64, f64) = (0.55, 0.25);
 
-/// The scene of a drawn chart; `None` where the theme has no colours of its own.
+/// The scene of a drawn chart; `None` where the theme has no colors of its own.
 pub(super) fn scene(data: &ChartData<'_>, layout: &ChartLayout, theme: &Theme) -> Option<PlotScene> {
     let background = theme.rgb(Role::Background)?;
     let bottom = (0..layout.panes()).filter_map(|nth| layout.pane(nth)).map(Rect::bottom).max();
@@ -83,7 +83,7 @@ impl Builder<'_> {
         (f64::from(self.layout.columns) * BODY).min(f64::from(self.layout.body_width()))
     }
 
-    /// Faint lines at the labelled prices and times, and the rule of the time axis.
+    /// Faint lines at the labeled prices and times, and the rule of the time axis.
     fn grid(&mut self) {
         let color = self.color(Role::Grid);
         let (top, bottom) = self.rows(self.layout.plot);

@@ -14,15 +14,15 @@ fn painted(data: &ChartData<'_>, width: u16, height: u16) -> (Buffer, ChartLayou
     let area = Rect::new(0, 0, width, height);
     let mut buffer = Buffer::empty(area);
     let (layout, scene) = render_words(data, area, &mut buffer, &Theme::default());
-    let canvas = scene.expect("a theme with colours").paint(CellPixels::new(CELL.0, CELL.1).expect("a cell"));
+    let canvas = scene.expect("a theme with colors").paint(CellPixels::new(CELL.0, CELL.1).expect("a cell"));
     (buffer, layout, canvas)
 }
 
 fn color(role: Role) -> Rgb {
-    Theme::default().rgb(role).expect("a colour")
+    Theme::default().rgb(role).expect("a color")
 }
 
-/// The runs of a colour in a row of pixels.
+/// The runs of a color in a row of pixels.
 fn runs(canvas: &PixelCanvas, y: usize, color: Rgb) -> Vec<(usize, usize)> {
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for x in (0..canvas.width()).filter(|x| canvas.rgb(*x, y) == Some(color)) {

@@ -104,7 +104,7 @@ fn every_candle_has_its_glyphs_and_its_own_colour() {
     assert_eq!(lines(&buffer), ["│", "▌▖", "▌▌ ▘", "▌▌"], "{layout:?}");
     assert_eq!(
         (buffer[(0, 1)].fg, buffer[(1, 1)].fg),
-        (theme.style(Role::Up).fg.expect("the role has a colour"), theme.style(Role::Down).fg.expect("the role has a colour"))
+        (theme.style(Role::Up).fg.expect("the role has a color"), theme.style(Role::Down).fg.expect("the role has a color"))
     );
 }
 
@@ -132,7 +132,7 @@ fn lines_spans_levels_and_the_crosshair_stand_in_their_places() {
     });
     assert_eq!(
         buffer[(layout.x_of(25).expect("a candle on screen"), 0)].bg,
-        Theme::default().tint(Role::Up).bg.expect("the role has a colour")
+        Theme::default().tint(Role::Up).bg.expect("the role has a color")
     );
     assert_eq!(layout.shown, (0, 48));
 }

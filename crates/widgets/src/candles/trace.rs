@@ -56,7 +56,7 @@ fn braille(path: &LinePath, buf: &mut Buffer, style: Style, height: impl Fn(f64)
             if cell.symbol() == " " || cell.symbol() == "┄" {
                 cell.set_char(dots_of(bits)).set_style(style);
             } else if there <= 0xff {
-                // Crossing lines share the cell; it keeps the first one's colour.
+                // Crossing lines share the cell; it keeps the first one's color.
                 cell.set_char(dots_of(bits | there as u8));
             }
             last = Some((x, y));

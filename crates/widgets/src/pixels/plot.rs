@@ -1,4 +1,4 @@
-//! The picture of a plot: what stands where in fractions of cells, and its painting in pixels at the cells' size.
+//! The picture of a plot: its shapes, placed in fractions of cells, and their painting in pixels at the cell size.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 
 use super::{PixelCanvas, Rgb, WHOLE};
 
-/// What a picture shows of a plot, without its words. Places are in cells from its area's top left.
+/// The shapes of a plot, without its words. Places are in cells from its area's top left.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlotScene {
     /// The cells it covers.
@@ -20,7 +20,7 @@ pub type PlotPoint = (f64, f64);
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum PlotShape {
-    /// A soft surface of so many eighths of the colour, with a finer edge.
+    /// A soft surface in eighths of the color, with a finer edge.
     Surface {
         x: (f64, f64),
         y: (f64, f64),
@@ -50,7 +50,7 @@ pub enum PlotShape {
         color: Rgb,
         dashed: bool,
     },
-    /// One pixel high or wide, of so many eighths of the colour.
+    /// One pixel high or wide, in eighths of the color.
     Rule {
         from: PlotPoint,
         to: PlotPoint,
@@ -81,7 +81,7 @@ pub struct CellPixels {
 }
 
 impl CellPixels {
-    /// None of a size that no terminal has.
+    /// `None` for a size that no terminal has.
     pub fn new(width: u16, height: u16) -> Option<Self> {
         ((2..=64).contains(&width) && (4..=128).contains(&height)).then_some(Self { width, height })
     }
@@ -91,7 +91,7 @@ impl CellPixels {
 const DASH: (f64, f64) = (0.45, 0.3);
 
 impl PlotScene {
-    /// Paints the scene at so many pixels a cell.
+    /// Paints the scene at this cell size.
     pub fn paint(&self, cell: CellPixels) -> PixelCanvas {
         let (width, height) = (f64::from(cell.width), f64::from(cell.height));
         let size = (usize::from(self.area.width) * usize::from(cell.width), usize::from(self.area.height) * usize::from(cell.height));

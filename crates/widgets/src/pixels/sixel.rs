@@ -1,4 +1,4 @@
-//! Sixel of a canvas (DEC VT340): bands of six rows, in each band the background and over it a run-length coded pass for every colour.
+//! Sixel of a canvas (DEC VT340): bands of six rows, in each band the background and over it a run-length coded pass for every color.
 
 use std::io::Write as _;
 
@@ -11,7 +11,7 @@ const BAND: usize = 6;
 pub fn sixel(canvas: &PixelCanvas) -> Vec<u8> {
     let (width, height) = (canvas.width(), canvas.height());
     let mut out = Vec::with_capacity(1 << 15);
-    // Pixels of no colour stay; all have one. Writing to memory cannot fail.
+    // Pixels of no color stay; all have one. Writing to memory cannot fail.
     let _ = write!(out, "\x1bP0;1q\"1;1;{width};{height}");
     for (index, (r, g, b)) in canvas.palette().iter().enumerate() {
         let percent = |value: u8| (u32::from(value) * 100 + 127) / 255;
@@ -54,7 +54,7 @@ fn pass(out: &mut Vec<u8>, masks: &[u8]) {
     }
 }
 
-/// So many times the same six pixels.
+/// Repeats the same six pixels `count` times.
 fn run(out: &mut Vec<u8>, mask: u8, count: usize) {
     let sixel = b'?' + mask;
     if count <= 3 {

@@ -6,7 +6,7 @@ use flate2::{Crc, read::ZlibDecoder};
 
 use super::*;
 
-/// Colours of every pixel, row by row.
+/// Colors of every pixel, row by row.
 fn colors(canvas: &PixelCanvas) -> Vec<Rgb> {
     canvas.pixels().iter().map(|index| canvas.palette()[usize::from(*index)]).collect()
 }
@@ -23,7 +23,7 @@ fn drawn() -> PixelCanvas {
     canvas
 }
 
-/// Width, height and colours of an indexed PNG of eight bits without filters, with every checksum tested.
+/// Width, height and colors of an indexed PNG of eight bits without filters, with every checksum tested.
 fn read_png(file: &[u8]) -> (usize, usize, Vec<Rgb>) {
     let number = |bytes: &[u8]| bytes.iter().fold(0, |number, byte| number << 8 | usize::from(*byte));
     let (mut rest, mut size, mut palette, mut data) = (&file[8..], (0, 0), Vec::new(), Vec::new());
@@ -102,8 +102,8 @@ fn read_sixel(image: &[u8]) -> (usize, usize, Vec<Option<Rgb>>) {
         for _ in 0..count {
             for row in (0..6).filter(|row| mask >> row & 1 == 1) {
                 let place = (top + row) * width + x;
-                // The background is laid first, each other colour once.
-                assert!(pixels[place].is_none_or(|under| under == palette[0]), "a pixel has two colours");
+                // The background is laid first, each other color once.
+                assert!(pixels[place].is_none_or(|under| under == palette[0]), "a pixel has two colors");
                 pixels[place] = Some(palette[color]);
             }
             x += 1;

@@ -15,8 +15,8 @@ const COLUMNS: &[TableColumn] = &[
 
 fn row(i: usize) -> Vec<Cell> {
     let rows = [
-        ("WETH", "Wrapped Ether", "eth", "2,987.41", "▲ 2.10 %"),
-        ("漢字幣", "全角の名前トークンとても長い", "base", "0.125", "▼ 38.2 %"),
+        ("WETH", "Wrapped Ether", "eth", "2,987.41", "▲ 2.10%"),
+        ("漢字幣", "全角の名前トークンとても長い", "base", "0.125", "▼ 38.2%"),
         ("PEPX", "Pepe 👩\u{200d}💻 X", "bsc", "14", "–"),
     ];
     let (symbol, name, chain, price, change) = rows[i % rows.len()];
@@ -40,8 +40,8 @@ fn columns_stand_under_their_titles_and_wide_names_move_nothing() {
     let buffer = drawn(64, 4, 3, &mut TableWidgetState::default());
     let expected = [
         "  SYMBOL    NAME                    CHAIN   PRICE USD    24H ▾",
-        "★ WETH      Wrapped Ether           eth     2,987.41   ▲ 2.10 %",
-        "  漢字幣    全角の名前トークンと…   base        0.125  ▼ 38.2 %",
+        "★ WETH      Wrapped Ether           eth     2,987.41    ▲ 2.10%",
+        "  漢字幣    全角の名前トークンと…   base        0.125   ▼ 38.2%",
         "  PEPX      Pepe 👩 X               bsc        14             –",
     ];
     let shown = lines(&buffer);

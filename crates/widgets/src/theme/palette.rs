@@ -1,4 +1,4 @@
-//! Palettes: the colours of a theme file, built in or the user's.
+//! Palettes: the colors of a theme file, built in or the user's.
 
 use std::collections::BTreeMap;
 
@@ -15,12 +15,12 @@ pub const BUILTIN: &[(&str, &str)] = &[
     ("high-contrast", include_str!("../../themes/high-contrast.toml")),
 ];
 
-/// Up, up soft, down, down soft for red-green colour blindness: blue and vermilion of the Okabe–Ito palette (jfly.uni-koeln.de/color),
+/// Up, up soft, down, down soft for red-green color blindness: blue and vermilion of the Okabe–Ito palette (jfly.uni-koeln.de/color),
 /// lightened for dark backgrounds.
 const COLOUR_BLIND_DARK: [Rgb; 4] = [(0x56, 0xb4, 0xe9), (0x28, 0x55, 0x70), (0xf2, 0x8e, 0x3c), (0x72, 0x45, 0x1f)];
 const COLOUR_BLIND_LIGHT: [Rgb; 4] = [(0x00, 0x62, 0x9c), (0xa6, 0xcd, 0xe6), (0xa8, 0x45, 0x00), (0xee, 0xc0, 0xa0)];
 
-/// A colour for every role.
+/// A color for every role.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Palette {
     pub name: String,
@@ -46,7 +46,7 @@ impl Palette {
         Self::parse(file).ok()
     }
 
-    /// Parses a theme file: `name`, `light = true|false`, `base = "dark"` for colours not given, and a colour `"#rrggbb"` for each role.
+    /// Parses a theme file: `name`, `light = true|false`, `base = "dark"` for colors not given, and a color `"#rrggbb"` for each role.
     /// Errors: one user-readable sentence.
     pub fn parse(file: &str) -> Result<Self, String> {
         let Given { name, light, base, colors } = Given::read(file).map_err(|error| error.to_string())?;
@@ -56,7 +56,7 @@ impl Palette {
             // A theme written before there was the role has the built-in one's.
             let later = matches!(role, Role::Curve | Role::CurveSecond);
             let color = color.or_else(|| later.then(|| Self::always(if light { "light" } else { "dark" }).rgb(*role)));
-            color.ok_or_else(|| format!("the theme has no `{}`; give it, or `base = \"dark\"`", role.key()))
+            color.ok_or_else(|| format!("the theme has no `{}`; set it, or set `base = \"dark\"`", role.key()))
         };
         let colors = Role::ALL.iter().map(color).collect::<Result<_, _>>()?;
         Ok(Self { name: name.unwrap_or_else(|| "unnamed".to_owned()), light, colors })
@@ -98,7 +98,7 @@ struct Given {
 
 impl Given {
     fn read(file: &str) -> Result<Self, TomlError> {
-        let document = TomlDocument::parse(file).map_err(|error| error.prefixed("the theme is not TOML: "))?;
+        let document = TomlDocument::parse(file).map_err(|error| error.prefixed("the theme is not valid TOML: "))?;
         let mut given = Self::default();
         for entry in document.entries() {
             match entry.key {
@@ -106,12 +106,12 @@ impl Given {
                 "light" => given.light = Some(entry.boolean()?),
                 "base" => {
                     let text = entry.text()?;
-                    let unknown = || entry.error(format!("`base`: no built-in theme is called `{text}`; there are {}", names()));
+                    let unknown = || entry.error(format!("`base`: `{text}` is not a built-in theme; built-in themes: {}", names()));
                     given.base = Some(Palette::builtin(&text).ok_or_else(unknown)?);
                 }
                 key => {
                     let role = Role::ALL.iter().find(|role| role.key() == key).ok_or_else(|| entry.error(unknown(key)))?;
-                    let wrong = || entry.wrong(&format!("must be a colour like \"#4cc38a\", not {}", entry.written()));
+                    let wrong = || entry.wrong(&format!("must be a color such as \"#4cc38a\", not {}", entry.written()));
                     given.colors.insert(role.key(), entry.value.as_str().and_then(parse_color).ok_or_else(wrong)?);
                 }
             }
@@ -127,7 +127,7 @@ fn names() -> String {
 fn unknown(key: &str) -> String {
     let known = Role::ALL.iter().map(|role| role.key()).chain(["name", "light", "base"]);
     let nearest = nearest(key, known).unwrap_or("text");
-    format!("`{key}` is not a key of a theme; the nearest is `{nearest}`")
+    format!("`{key}` is not a theme key; did you mean `{nearest}`?")
 }
 
 /// `#rrggbb` or `#rgb`.
@@ -183,15 +183,15 @@ mod tests {
     #[test]
     fn a_wrong_theme_is_refused_in_words() {
         let cases = [
-            ("base = 'dark'\nselektion = '#fff'", "line 2: `selektion` is not a key of a theme; the nearest is `selection`"),
-            ("base = 'dark'\nup = 'greenish'", "line 2: `up` must be a colour like \"#4cc38a\", not 'greenish'"),
-            ("base = 'drak'", "line 1: `base`: no built-in theme is called `drak`; there are `dark`, `light`, `high-contrast`"),
-            ("up = '#0a0'", "the theme has no `text`; give it, or `base = \"dark\"`"),
+            ("base = 'dark'\nselektion = '#fff'", "line 2: `selektion` is not a theme key; did you mean `selection`?"),
+            ("base = 'dark'\nup = 'greenish'", "line 2: `up` must be a color such as \"#4cc38a\", not 'greenish'"),
+            ("base = 'drak'", "line 1: `base`: `drak` is not a built-in theme; built-in themes: `dark`, `light`, `high-contrast`"),
+            ("up = '#0a0'", "the theme has no `text`; set it, or set `base = \"dark\"`"),
             ("base = 'dark'\nlight = 3", "line 2: `light` must be true or false"),
         ];
         for (file, message) in cases {
             assert_eq!(Palette::parse(file).unwrap_err(), message);
         }
-        assert!(Palette::parse("= = =").unwrap_err().starts_with("line 1: the theme is not TOML"));
+        assert!(Palette::parse("= = =").unwrap_err().starts_with("line 1: the theme is not valid TOML"));
     }
 }

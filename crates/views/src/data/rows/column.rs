@@ -1,5 +1,5 @@
-//! The statistics pane of the selected column: value counts, or descriptive statistics. Follows the selection; the figures are the
-//! question's.
+//! The statistics pane of the selected column: value counts, or descriptive statistics. Follows the selection; the values come
+//! from the query.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ impl ColumnPane {
         (self.findings, self.problem) = (None, None);
     }
 
-    /// Takes arrived results; asks again for another column or filter, which cancels the pending question.
+    /// Takes arrived results; queries again for another column or filter, which cancels the pending query.
     pub(super) fn follow(&mut self, query: &RowQuery, column: &str, snapshot: &Arc<Snapshot>, context: &Context<'_>) {
         if self.scan.column != column || self.scan.query.filter != query.filter {
             *self = Self::new(self.kind, query, column, snapshot, context);
@@ -64,7 +64,7 @@ impl ColumnPane {
         }
     }
 
-    /// Whether an answer is pending.
+    /// Whether a result is pending.
     pub(super) fn is_under_way(&self) -> bool {
         self.pending.is_some()
     }
@@ -120,7 +120,7 @@ fn in_one_style(values: &[&Json], room: usize) -> Vec<String> {
 
 /// Percent with one decimal; a smaller non-zero share is shown as such.
 fn percent(share: f64) -> String {
-    if share > 0.0 && share < 0.0005 { "< 0.1 %".to_owned() } else { format!("{:.1} %", share * 100.0) }
+    if share > 0.0 && share < 0.0005 { "< 0.1%".to_owned() } else { format!("{:.1}%", share * 100.0) }
 }
 
 fn summary(rows: u64, missing: u64, distinct: u64) -> String {
@@ -159,9 +159,9 @@ fn description(description: &Description, buffer: &mut Buffer, area: Rect, conte
     ];
     let measured = [
         ("min", &description.min),
-        ("25 %", &description.quartile_1),
+        ("25%", &description.quartile_1),
         ("median", &description.median),
-        ("75 %", &description.quartile_3),
+        ("75%", &description.quartile_3),
         ("max", &description.max),
         ("mean", &description.mean),
     ];

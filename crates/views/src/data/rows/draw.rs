@@ -43,7 +43,7 @@ impl RowsPane {
             panel::failure(Rect { height: 1, ..body }, buffer, context.theme, problem);
             table_area = Rect { y: table_area.y + 1, height: table_area.height.saturating_sub(1), ..table_area };
         }
-        let empty = if self.shown_filter.is_empty() { "the table has no rows" } else { "no row meets the filter; / changes it" };
+        let empty = if self.shown_filter.is_empty() { "the table has no rows" } else { "no row matches the filter; press / to change it" };
         let frame = ListFrame { sort: Some(&self.shown.sort), ..ListFrame::new(table_area, empty) };
         self.list.draw(buffer, frame, context, rows(&self.grid, self.remote.as_ref(), &self.columns, &self.order.places));
         self.fetch_on_screen(context);

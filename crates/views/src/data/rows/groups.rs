@@ -1,4 +1,4 @@
-//! The rows of a table in groups: asked for in an input line, by `chain count sum:volume24h`; a list that replaces the rows.
+//! The rows of a table in groups, typed as `by chain count sum:volume24h`; a list that replaces the rows.
 
 use std::sync::Arc;
 
@@ -49,13 +49,13 @@ pub(super) fn completions(text: &str, table: &DataTable) -> Vec<(String, String)
 }
 
 impl GroupsPane {
-    /// Reads the line. Errors: what is wrong with it.
+    /// Parses the line. Errors: user-readable.
     pub(super) fn read(line: &str, table: &DataTable, rows: &RowQuery) -> Result<Self, String> {
         let mut words = line.split([' ', ',']).filter(|word| !word.is_empty());
-        let by = words.next().ok_or("a column is missing: write `by COLUMN count sum:COLUMN`")?;
+        let by = words.next().ok_or("no column to group by; write one, as in `by chain count sum:volume24h`")?;
         let query = GroupQuery::read(table, by, &words.collect::<Vec<_>>().join(","), "").map_err(|problem| problem.detail)?;
         let query = GroupQuery { rows: RowQuery { sort: Vec::new(), ..rows.clone() }, ..query };
-        let meaning = |name: &str| if name == query.by.name { query.by.meaning } else { "of the rows of the group" };
+        let meaning = |name: &str| if name == query.by.name { query.by.meaning } else { "of the rows in the group" };
         let column = |name| Column { name, kind: query.kind(name), need: Need::Optional, meaning: meaning(name), aliases: &[] };
         let columns: Vec<Column> = query.columns().into_iter().map(column).collect();
         let mut list = List::<RowFields>::default();
@@ -72,7 +72,7 @@ impl GroupsPane {
         self.pending = Some(context.deck.find(snapshot, self.query.clone(), move || wake()));
     }
 
-    /// Takes arrived groups; asks again for other rows.
+    /// Takes arrived groups; queries again for other rows.
     pub(super) fn follow(&mut self, rows: &RowQuery, snapshot: &Arc<Snapshot>, context: &Context<'_>) {
         if self.query.rows.filter != rows.filter {
             self.query.rows.filter = rows.filter.clone();
@@ -129,7 +129,7 @@ impl GroupsPane {
         let counted = |found: &Groups| found.cut().unwrap_or_else(|| many(found.total as u64, "group", "groups"));
         let note = match (&self.found, progress) {
             (_, Some(_)) => "Esc cancels".to_owned(),
-            (Some(found), None) => format!("{} · Enter its rows  Esc back", counted(found)),
+            (Some(found), None) => format!("{} · Enter rows  Esc back", counted(found)),
             (None, None) => String::new(),
         };
         let panel = Panel { note: &note, focused: true, progress, ..Panel::new(&title) };
@@ -138,7 +138,7 @@ impl GroupsPane {
             return panel::failure(body, buffer, context.theme, problem);
         }
         let (grid, columns) = (&self.grid, &self.columns);
-        let empty = if self.pending.is_some() { "grouping…" } else { "no row meets the filter; Esc, then / changes it" };
+        let empty = if self.pending.is_some() { "grouping…" } else { "no row matches the filter; press Esc, then / to change it" };
         self.list.draw(buffer, ListFrame::new(body, empty), context, |place| Some(TableRow { grid, columns, place: Some(place) }));
     }
 }

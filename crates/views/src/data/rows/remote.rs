@@ -1,4 +1,4 @@
-//! Rows of a remote table: those around the viewport are fetched off the drawing thread; the others are not held.
+//! Rows of a remote table: those around the viewport are fetched off the drawing thread; other rows are not kept.
 
 use std::ops::Range;
 
@@ -35,7 +35,7 @@ impl RemoteRows {
         self.all
     }
 
-    /// Of another query, of so many rows.
+    /// Restarts for another query with `total` rows.
     pub(super) fn restart(&mut self, total: usize) {
         *self = Self { all: self.all, total, start: 0, pending: None, asked: 0..0 };
     }
