@@ -53,19 +53,13 @@ pub(super) fn chosen(api: &Api, endpoint: &Endpoint, query: Option<&str>) -> Res
     let Some(query) = query.filter(looked_at) else { return Ok(Chosen { snapshot: newest(), as_of: None }) };
     let arguments = Arguments::new(endpoint.parameters, &[], query)?;
     if let Some(word) = arguments.foreign(&FORMAT).filter(|word| *word != "json") {
-        let detail = format!(
-            "`{}` is `{}`: expected json, the one that {} {} answers.",
-            FORMAT.name,
-            clip(word),
-            endpoint.verb.method(),
-            endpoint.path
-        );
+        let detail = format!("`{}` is `{}`, but {} {} returns only json.", FORMAT.name, clip(word), endpoint.verb.method(), endpoint.path);
         return Err(Problem::new(Code::InvalidParameter, detail));
     }
     let (as_of, generation) = (arguments.as_of()?, arguments.generation()?);
     for (name, given) in [(AS_OF, as_of.is_some()), (GENERATION, generation.is_some())] {
         if given && !endpoint.as_of {
-            let detail = format!("`{name}` is not taken here: {} {} answers about the present.", endpoint.verb.method(), endpoint.path);
+            let detail = format!("`{name}` is not available here: {} {} always uses current data.", endpoint.verb.method(), endpoint.path);
             return Err(Problem::new(Code::InvalidParameter, detail));
         }
     }

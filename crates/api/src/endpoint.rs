@@ -119,16 +119,16 @@ pub(super) const DEEP_ANALYSIS: [&str; 2] = ["/deep-analysis/", "/deep_analysis/
 
 /// Endpoint groups in the OpenAPI document, with their descriptions.
 pub(super) const TAGS: &[(&str, &str)] = &[
-    ("tokens", "Tokens, their candles, holders and posts."),
+    ("tokens", "Tokens, candles, holders and posts."),
     ("technical", "Trendlines and chart patterns."),
-    ("security", "What the code, the transfers and the holders show."),
+    ("security", "Risk checks of code, transfers and holders."),
     ("dexes", "Where tokens trade."),
     ("analytics", "Rankings over all tokens."),
     ("yield", "Where to place a portfolio."),
-    ("deep analysis", "Jobs that ask everything about some tokens."),
-    ("alerts", "Conditions that are checked with each new generation of the data."),
+    ("deep analysis", "Jobs that run every analysis on selected tokens."),
+    ("alerts", "Conditions evaluated on each new data snapshot."),
     ("tables", "The tables of the dataset, row by row."),
-    ("service", "The server and its data."),
+    ("service", "Server and data status."),
 ];
 
 impl Endpoint {

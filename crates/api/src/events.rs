@@ -36,27 +36,23 @@ pub struct EventKind {
 
 /// THE table of event types, which the OpenAPI document lists.
 pub const EVENTS: &[EventKind] = &[
-    EventKind {
-        name: RELOADED,
-        meaning: "Answers come from a new generation of the data.",
-        data: SchemaGenerator::subschema_for::<Reloaded>,
-    },
+    EventKind { name: RELOADED, meaning: "A new data snapshot is in use.", data: SchemaGenerator::subschema_for::<Reloaded> },
     EventKind {
         name: FAILED,
-        meaning: "A load failed; answers still come from the generation before.",
+        meaning: "A load failed; the previous snapshot stays in use.",
         data: SchemaGenerator::subschema_for::<Stale>,
     },
-    EventKind { name: FEED, meaning: "Rows of a table that comes by itself came.", data: SchemaGenerator::subschema_for::<FeedRefreshed> },
+    EventKind { name: FEED, meaning: "Rows of a live table were fetched.", data: SchemaGenerator::subschema_for::<FeedRefreshed> },
     EventKind {
         name: FEED_FAILED,
-        meaning: "Rows of a table that comes by itself did not come, or not all; the rows before stay.",
+        meaning: "Rows of a live table could not be fetched, or only in part; the previous rows stay.",
         data: SchemaGenerator::subschema_for::<FeedFailed>,
     },
     EventKind { name: FIRED, meaning: "An alert fired for a token.", data: SchemaGenerator::subschema_for::<FiredAlert> },
-    EventKind { name: JOB, meaning: "A deep analysis has made progress or has ended.", data: SchemaGenerator::subschema_for::<Job> },
+    EventKind { name: JOB, meaning: "A deep analysis progressed or ended.", data: SchemaGenerator::subschema_for::<Job> },
     EventKind {
         name: MISSED,
-        meaning: "Events after `Last-Event-ID` are no longer kept: fetch the resources you follow again. It has no id of its own.",
+        meaning: "Events after `Last-Event-ID` are no longer stored; fetch the resources you follow again. This event has no id.",
         data: SchemaGenerator::subschema_for::<Missed>,
     },
 ];
@@ -199,7 +195,7 @@ async fn record_alerts(api: &Arc<Api>, cursor: &Arc<Mutex<AlertCursor>>) {
             api.events.add(FIRED, &fired);
         });
         if let Err(problem) = recorded {
-            tracing::warn!("alerts that fired cannot be read: {}", problem.detail);
+            tracing::warn!("cannot read the triggers of alerts: {}", problem.detail);
         }
     };
     tokio::task::spawn_blocking(record).await.ok();

@@ -190,7 +190,7 @@ pub(super) fn remove_alert(call: &Call<'_>) -> Answered {
 }
 
 fn jobs(call: &Call<'_>) -> Result<Arc<Jobs>> {
-    let none = || Problem::new(Code::Busy, "Jobs cannot be kept here: the program has no state folder that it may write to.");
+    let none = || Problem::new(Code::Busy, "Jobs are unavailable: the state folder is not writable.");
     call.api.jobs.as_ref().map(Arc::clone).ok_or_else(none)
 }
 
@@ -199,7 +199,7 @@ fn with_jobs(call: &Call<'_>, ask: impl FnOnce(&Jobs) -> Result<Reply> + Send + 
     let jobs = jobs(call)?;
     Ok(HandlerStep::later(async move {
         let asked = tokio::task::spawn_blocking(move || ask(&jobs)).await;
-        asked.unwrap_or_else(|_| Err(Problem::new(Code::Defect, "The jobs met a defect of the program.")))
+        asked.unwrap_or_else(|_| Err(Problem::new(Code::Defect, "Internal error in the job store.")))
     }))
 }
 

@@ -96,8 +96,8 @@ pub(super) fn json(status: u16, body: impl Into<Bytes>) -> Reply {
 
 /// Serializes a value to JSON for this one reply.
 pub(super) fn rendered(status: u16, value: &impl Serialize) -> Result<Reply> {
-    let body = serde_json::to_vec(value)
-        .map_err(|_| Problem::new(Code::Defect, "The answer cannot be written as JSON: a defect of the program."))?;
+    let body =
+        serde_json::to_vec(value).map_err(|_| Problem::new(Code::Defect, "Internal error: the response cannot be written as JSON."))?;
     Ok(json(status, body))
 }
 

@@ -57,7 +57,7 @@ pub(super) struct StreamAborted;
 
 impl std::fmt::Display for StreamAborted {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the rows broke off")
+        f.write_str("the row stream ended early")
     }
 }
 
@@ -231,21 +231,21 @@ pub(super) fn spawn_writer(
         let _permit = permit;
         match catch_unwind(AssertUnwindSafe(|| write(&sender))) {
             Ok(Ok(())) => sender.send(StreamMessage::End).unwrap_or_default(),
-            Ok(Err(ExportError::Failed(reason))) if !sender.is_closed() => tracing::warn!("rows broke off: {reason}"),
+            Ok(Err(ExportError::Failed(reason))) if !sender.is_closed() => tracing::warn!("the row stream ended early: {reason}"),
             // The client has disconnected.
             Ok(Err(_)) => {}
-            Err(_) => tracing::error!("rows broke off: a defect of the program"),
+            Err(_) => tracing::error!("the row stream ended early: internal error"),
         }
     };
     let started = thread::Builder::new().name("rows".into()).spawn(run);
-    started.map_err(|error| Problem::new(Code::Busy, format!("The rows cannot be sent now: {error}. Ask again in a moment.")))?;
+    started.map_err(|error| Problem::new(Code::Busy, format!("Cannot stream the rows: {error}. Retry in a moment.")))?;
     Ok(RowStream { messages, bytes: 0, done: false, on_end: None })
 }
 
 /// Acquires a permit for one more stream.
 pub(super) fn permit(api: &Api) -> Result<OwnedSemaphorePermit> {
     Arc::clone(&api.row_streams).try_acquire_owned().map_err(|_| {
-        let detail = format!("{} clients are being sent rows already: ask again in a moment.", api.options.row_streams);
+        let detail = format!("{} clients are already streaming; retry in a moment.", api.options.row_streams);
         Problem::new(Code::Busy, detail)
     })
 }

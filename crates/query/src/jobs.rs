@@ -104,7 +104,7 @@ impl JobStatus {
 impl Analysis {
     fn about(self) -> &'static str {
         match self {
-            Self::Market => "Market and social figures",
+            Self::Market => "Market and social metrics",
             Self::Trendline => "Trendlines",
             Self::Patterns => "Chart patterns",
             Self::Security => "Security inference",
@@ -178,15 +178,14 @@ impl Jobs {
     pub fn create(&self, request: &JobBody) -> Result<Job> {
         let shared = self.workers.shared();
         if shared.stopping() {
-            return Err(Problem::new(Code::ShuttingDown, "The program is ending: start the job again when it is back."));
+            return Err(Problem::new(Code::ShuttingDown, "tokendeck is shutting down; start the job again after the restart."));
         }
         let tokens = request.tokens()?;
         let snapshot = shared.deck.complete_snapshot()?;
         let mut named = Vec::with_capacity(tokens.len());
         for (address, pointer) in tokens {
             let Some(token) = snapshot.dataset.token(&address) else {
-                let detail =
-                    format!("`{pointer}`: no token `{address}` in the loaded datasets: GET /tokens?query=… finds those there are.");
+                let detail = format!("`{pointer}`: no token `{address}` in the dataset. Find tokens with GET /tokens?query=…");
                 return Err(Problem::new(Code::InvalidValue, detail));
             };
             let label = token.row.symbol.as_deref().map_or_else(|| address.short(), clip);
@@ -317,5 +316,5 @@ impl OfflineJobs {
 
 /// The problem `job_not_found`.
 fn no_job(id: &str) -> Problem {
-    Problem::new(Code::JobNotFound, format!("No job `{}`: GET /deep-analysis/jobs lists the jobs there are.", clip(id)))
+    Problem::new(Code::JobNotFound, format!("No job `{}`. GET /deep-analysis/jobs lists all jobs.", clip(id)))
 }

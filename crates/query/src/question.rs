@@ -138,10 +138,7 @@ pub trait Find: Send + 'static {
 /// Returns the token. Errors: it is not in the data.
 pub fn known_token<'a>(snapshot: &'a Snapshot, address: &Address) -> Result<&'a Token> {
     snapshot.dataset.token(address).ok_or_else(|| {
-        Problem::new(
-            Code::TokenNotFound,
-            format!("No token `{address}` in the loaded datasets: GET /tokens?query=… finds the tokens that are there."),
-        )
+        Problem::new(Code::TokenNotFound, format!("No token `{address}` in the dataset. Find tokens with GET /tokens?query=…"))
     })
 }
 

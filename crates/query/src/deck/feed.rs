@@ -126,7 +126,7 @@ impl Deck {
             }
         };
         if let Err(error) = std::thread::Builder::new().name("feed".into()).spawn(run) {
-            self.notify(DeckEvent::Notice(format!("tables do not come by themselves, as no thread can be started: {error}")));
+            self.notify(DeckEvent::Notice(format!("live tables are off: cannot start a thread: {error}")));
         }
     }
 

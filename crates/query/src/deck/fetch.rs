@@ -178,9 +178,9 @@ fn fetch_state(snapshot: &Snapshot, token: Address, missing: &MissingState, roun
     let Some(states) = snapshot.dataset.chain_states_of(&token) else { return Ok(()) };
     let asker = StateAsker { progress, round: (round, STATE_ROUNDS_MAX as u64) };
     states.fetch(&token, missing, &asker).map_err(|why| match why {
-        FetchError::Cancelled => Problem::new(Code::Cancelled, "The question was cancelled."),
+        FetchError::Cancelled => Problem::new(Code::Cancelled, "The query was canceled."),
         FetchError::Unavailable(reason) => {
-            let says = format!("The state of `{token}` on its chain cannot be read from `{}`: {reason}.", states.source());
+            let says = format!("Cannot read the on-chain state of `{token}` from `{}`: {reason}.", states.source());
             Problem::new(Code::SourceUnavailable, says)
         }
     })
@@ -204,10 +204,13 @@ fn fetch_charts(snapshot: &Snapshot, tokens: &mut Vec<Address>, progress: &Progr
 
 fn unfetched(table: &str, tokens: &[Address], source: &str, why: FetchError) -> Problem {
     match why {
-        FetchError::Cancelled => Problem::new(Code::Cancelled, "The question was cancelled."),
+        FetchError::Cancelled => Problem::new(Code::Cancelled, "The query was canceled."),
         FetchError::Unavailable(reason) => {
-            let of = if let [token] = tokens { format!(" of `{token}`") } else { String::new() };
-            Problem::new(Code::SourceUnavailable, format!("The {table}{of} cannot be had from `{source}`: {reason}."))
+            let detail = match tokens {
+                [token] => format!("Cannot read the {table} of `{token}` from `{source}`: {reason}."),
+                _ => format!("Cannot read the {table} from `{source}`: {reason}."),
+            };
+            Problem::new(Code::SourceUnavailable, detail)
         }
     }
 }

@@ -94,10 +94,8 @@ impl Deck {
         if is_same(&before) {
             return Ok(current);
         }
-        let detail = format!(
-            "Generation {reading} of the data is not kept any more, and the newest, {}, has other data: begin again with that one.",
-            current.reading
-        );
+        let detail =
+            format!("Snapshot {reading} has expired, and the current one, {}, has different data. Restart with it.", current.reading);
         Err(Problem::new(Code::GenerationGone, detail))
     }
 

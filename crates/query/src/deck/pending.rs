@@ -60,5 +60,5 @@ impl<T> Drop for PendingResult<T> {
 }
 
 fn lost() -> Problem {
-    Problem::new(Code::Cancelled, "The question was dropped before it was answered.")
+    Problem::new(Code::Cancelled, "The query was canceled before it completed.")
 }

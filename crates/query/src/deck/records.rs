@@ -81,7 +81,7 @@ fn count_newest(deck: &Weak<Deck>, _: &Place<'_>) {
     let Some((snapshot, cache)) = newest else { return };
     while let Some(timeframe) = snapshot.track_records.due() {
         let attempt = AssertUnwindSafe(|| one(deck, &snapshot, timeframe, cache.as_deref()));
-        let defect = |_| Err(Problem::new(Code::Defect, "The record of all tokens could not be counted: a defect of the program."));
+        let defect = |_| Err(Problem::new(Code::Defect, "Internal error while computing the track record of all tokens."));
         let counted = catch_unwind(attempt).unwrap_or_else(defect);
         let Some(deck) = deck.upgrade().filter(|deck| deck.is_newest(&snapshot)) else { return };
         snapshot.track_records.publish(timeframe, counted);
@@ -92,7 +92,7 @@ fn count_newest(deck: &Weak<Deck>, _: &Place<'_>) {
 /// Errors: the record cannot be counted; cancelled, as the generation is no longer the newest.
 fn one(deck: &Weak<Deck>, snapshot: &Arc<Snapshot>, timeframe: &'static str, cache: Option<&Path>) -> Result<WholeRecord> {
     let is_wanted = || deck.upgrade().is_some_and(|deck| deck.is_newest(snapshot));
-    let step = |_, _| if is_wanted() { Ok(()) } else { Err(Problem::new(Code::Cancelled, "The data were read anew.")) };
+    let step = |_, _| if is_wanted() { Ok(()) } else { Err(Problem::new(Code::Cancelled, "The data was reloaded.")) };
     let (tokens, digest) = digest(snapshot, timeframe, &step)?;
     let known = cache.and_then(|cache| serde_json::from_str(&kept_text(cache, KEPT_IN, &digest)?).ok());
     let is_new = known.is_none();

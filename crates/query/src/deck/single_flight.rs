@@ -37,7 +37,7 @@ impl SingleFlight {
         let mut running = self.running();
         while running.contains(key) {
             if progress.cancelled() {
-                return Err(Problem::new(Code::Cancelled, "The question was cancelled."));
+                return Err(Problem::new(Code::Cancelled, "The query was canceled."));
             }
             running = self.finished.wait_timeout(running, POLL_INTERVAL).unwrap_or_else(PoisonError::into_inner).0;
         }

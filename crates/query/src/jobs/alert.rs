@@ -86,5 +86,5 @@ pub struct AlertList {
 
 /// The problem `alert_not_found`.
 pub(super) fn no_alert(id: &str) -> Problem {
-    Problem::new(Code::AlertNotFound, format!("No alert `{}`: GET /alerts lists the alerts there are.", clip(id)))
+    Problem::new(Code::AlertNotFound, format!("No alert `{}`. GET /alerts lists all alerts.", clip(id)))
 }

@@ -113,7 +113,7 @@ pub(super) fn matched_tokens(deck: &Deck, snapshot: &Snapshot, request: &AlertBo
     let found = deck.find_in(snapshot, &wanted, progress)?;
     let count = found.holds.len();
     if count > HOLDING_MAX {
-        let detail = format!("`condition` holds for {count} tokens, too many to be of use: narrow it to at most {HOLDING_MAX}.");
+        let detail = format!("`condition` is true for {count} tokens, too many to be useful; narrow it to at most {HOLDING_MAX}.");
         return Err(Problem::new(Code::InvalidParameter, detail));
     }
     Ok(found)

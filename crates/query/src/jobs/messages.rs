@@ -88,7 +88,7 @@ impl MessageRoute {
         match self {
             Self::Command(command) => command.run(message, COMMAND_TIME, stopped),
             Self::Webhook { url, text, wire } => {
-                let json = body(message, text).ok_or("cannot be told")?;
+                let json = body(message, text).ok_or("cannot receive this alert: it cannot be written as JSON")?;
                 wire.post(url, json, stopped).map_err(|fault| fault.to_string())
             }
         }
@@ -139,7 +139,7 @@ impl Messenger {
                 let dropped = many(count, "fired alert was", "fired alerts were");
                 let about = self.route.about();
                 deck.notify(DeckEvent::Notice(format!(
-                    "{about} is told of {PER_MINUTE} alerts a minute: {dropped} left out, see the list of alerts"
+                    "{about} receives at most {PER_MINUTE} alerts per minute; {dropped} not sent, see the list of alerts"
                 )));
             }
             let Some(message) = queue.next(now) else {

@@ -33,7 +33,7 @@ pub(super) fn first(state_dir: &Path) -> Result<Option<File>, String> {
 
 fn opened(path: &Path) -> Result<File, String> {
     open_private(path).map_err(|error| {
-        format!("cannot write `{}`: {error}: make the state directory writable, or set XDG_STATE_HOME to one that is", path.display())
+        format!("cannot write `{}`: {error}; make the state folder writable, or set XDG_STATE_HOME to a writable folder", path.display())
     })
 }
 

@@ -72,7 +72,7 @@ impl AlertWatch {
             (self.failed, self.again) = (0, None);
         } else {
             if let (Some(problem), 0) = (all.err().or(announced.err()), self.failed) {
-                shared.deck.notify(DeckEvent::Notice(format!("alerts cannot be checked: {}", problem.detail)));
+                shared.deck.notify(DeckEvent::Notice(format!("cannot check alerts: {}", problem.detail)));
             }
             self.again = Some(Instant::now() + pause(self.failed));
             self.failed = self.failed.saturating_add(1);

@@ -37,13 +37,13 @@ impl AlertBody {
                 "token_address" if value.get() == "null" => {}
                 "token_address" => token_address = Some(token(&at, value, tokens)?),
                 "condition" => {
-                    let wrong = || invalid(&at, &format!("`{}`: expected a text as in `price>20`", clip(value.get())));
+                    let wrong = || invalid(&at, &format!("expected text such as `price>20`, not `{}`", clip(value.get())));
                     condition = Some(text(value).ok_or_else(wrong)?);
                 }
-                _ => return Err(invalid(&at, "no such member: expected `condition`, and `token_address` for one token")),
+                _ => return Err(invalid(&at, "unknown field; expected `condition`, and `token_address` for one token")),
             }
         }
-        let condition = condition.ok_or_else(|| invalid("/condition", "it is missing: expected a text as in `price>20`"))?;
+        let condition = condition.ok_or_else(|| invalid("/condition", "required: text such as `price>20`"))?;
         Ok(Self { token_address, condition: condition.trim().to_owned() })
     }
 

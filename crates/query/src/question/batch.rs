@@ -32,10 +32,10 @@ pub const ADDRESSES_MAX: usize = 100;
 /// Maximum number of candles of one answer.
 pub const CANDLES_MAX: usize = 100_000;
 
-const ADDRESSES: Parameter = addresses(1, "Up to 100 token contracts, separated by commas.");
+const ADDRESSES: Parameter = addresses(1, "Up to 100 token contracts, comma-separated.");
 
 /// Makes GET /tokens answer these tokens instead of a list.
-pub const INSTEAD: Parameter = addresses(0, "Up to 100 token contracts, separated by commas, whose details are wanted instead of a list.");
+pub const INSTEAD: Parameter = addresses(0, "Up to 100 token contracts, comma-separated: returns their details instead of a list.");
 
 const fn addresses(min: usize, meaning: &'static str) -> Parameter {
     parameter("addresses", ParameterKind::Addresses { min, max: ADDRESSES_MAX }, meaning)
@@ -138,7 +138,7 @@ fn batch<A: Clone + Send>(addresses: &[Address], progress: &Progress, answer: im
 impl Question for TokenBatchQuestion {
     type Answer = Batch<TokenDetail>;
     const NAME: &'static str = "token_batch";
-    const SUMMARY: &'static str = "Detailed information for many tokens.";
+    const SUMMARY: &'static str = "Get details of several tokens.";
     const NEEDS: &'static [&'static str] = TokenQuestion::NEEDS;
     const DATED: Dated = Dated::Always;
 
@@ -156,7 +156,7 @@ impl Question for TokenBatchQuestion {
 impl Question for CandleBatchQuestion {
     type Answer = Batch<TokenCandles>;
     const NAME: &'static str = "candle_batch";
-    const SUMMARY: &'static str = "Candles of many tokens, 100,000 in all.";
+    const SUMMARY: &'static str = "Get candles of several tokens (up to 100,000).";
     const NEEDS: &'static [&'static str] = CandlesQuestion::NEEDS;
     /// Slow when it covers the candles of a whole market.
     const HEAVY: bool = true;
@@ -178,8 +178,8 @@ impl Question for CandleBatchQuestion {
             count += answer.as_ref().map_or(0, |answer| answer.candles.len());
             if count > CANDLES_MAX {
                 let detail = format!(
-                    "`addresses` have more than {CANDLES_MAX} candles: ask for fewer tokens at once, for a longer `timeframe`, or for less time \
-                     between `from` and `to`."
+                    "`addresses` have more than {CANDLES_MAX} candles; request fewer tokens, a longer `timeframe`, or a shorter period \
+                    with `from` and `to`."
                 );
                 return Err(Problem::new(Code::InvalidParameter, detail));
             }
@@ -195,7 +195,7 @@ impl Question for CandleBatchQuestion {
 impl Question for SecurityBatchQuestion {
     type Answer = Batch<TokenSecurity>;
     const NAME: &'static str = "security_batch";
-    const SUMMARY: &'static str = "Security inference for many tokens; as NDJSON a line for each, as they are done.";
+    const SUMMARY: &'static str = "Assess several tokens; NDJSON streams one line per token as it finishes.";
     const NEEDS: &'static [&'static str] = SecurityQuestion::NEEDS;
     const HEAVY: bool = true;
     const DATED: Dated = Dated::Always;

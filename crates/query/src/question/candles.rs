@@ -24,7 +24,7 @@ request! {
         timeframe: &'static str = TIMEFRAME,
         from: Option<Time> = FROM,
         to: Option<Time> = TO,
-        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 5_000, default: 500 }, "Candles to return, the latest."),
+        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 5_000, default: 500 }, "Number of latest candles to return."),
     }
 }
 
@@ -72,7 +72,7 @@ pub(super) fn latest(timestamps: &[i64], from: Option<Time>, to: Option<Time>, l
 impl Question for CandlesQuestion {
     type Answer = TokenCandles;
     const NAME: &'static str = "candles";
-    const SUMMARY: &'static str = "A token's candles: stored, or resampled from finer ones.";
+    const SUMMARY: &'static str = "Get a token's candles, stored or resampled from finer ones.";
     const NEEDS: &'static [&'static str] = &["candles"];
     const DATED: Dated = Dated::Always;
 

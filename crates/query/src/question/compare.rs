@@ -35,7 +35,7 @@ pub const PERIODS: &[&str] = &["7d", "30d", "90d", "365d", "all"];
 const PERIOD: Parameter = parameter(
     "period",
     ParameterKind::Word { words: PERIODS, default: Some("all") },
-    "The last days of the time that all of the tokens have candles of.",
+    "Last days of the time in which all tokens have candles.",
 );
 
 request! {
@@ -44,14 +44,14 @@ request! {
         addresses: Vec<Address> = parameter(
             "addresses",
             ParameterKind::Addresses { min: 2, max: TOKENS_MAX },
-            "2 to 12 token contracts, separated by commas.",
+            "2 to 12 token contracts, comma-separated.",
         ),
         timeframe: &'static str = TIMEFRAME,
         period: &'static str = PERIOD,
         base: Option<Address> = parameter(
             "base",
             ParameterKind::Addresses { min: 0, max: 1 },
-            "The token that the others are held against, one of `addresses`; else the first.",
+            "Benchmark token, one of `addresses`. Default: the first.",
         ),
         from: Option<Time> = FROM,
         to: Option<Time> = TO,
@@ -138,7 +138,7 @@ impl Comparison {
 impl Question for CompareQuestion {
     type Answer = Comparison;
     const NAME: &'static str = "compare";
-    const SUMMARY: &'static str = "Some tokens in percent from a common start: return, drawdown, volatility, and how alike their days are.";
+    const SUMMARY: &'static str = "Compare tokens: return, drawdown, volatility and correlation of daily returns.";
     const NEEDS: &'static [&'static str] = &["candles"];
     const HEAVY: bool = true;
     const DATED: Dated = Dated::Always;
@@ -155,12 +155,13 @@ impl Question for CompareQuestion {
             }
         }
         if addresses.len() < 2 {
-            return Err(Problem::new(Code::InvalidParameter, "`addresses` names one token: name two or more to be compared."));
+            return Err(Problem::new(Code::InvalidParameter, "`addresses` needs at least two tokens."));
         }
         let base = self.base.unwrap_or(addresses[0]);
-        let base = addresses.iter().position(|address| *address == base).ok_or_else(|| {
-            Problem::new(Code::InvalidParameter, format!("`base` names `{base}`, which is none of `addresses`: name one of them."))
-        })?;
+        let base = addresses
+            .iter()
+            .position(|address| *address == base)
+            .ok_or_else(|| Problem::new(Code::InvalidParameter, format!("`base` is `{base}`, which is not in `addresses`.")))?;
         let mut missing = MissingRows::default();
         let found: Vec<_> = addresses.iter().filter_map(|address| missing.take(candles_of(snapshot, address))).collect();
         missing.check()?;
@@ -183,7 +184,8 @@ impl Question for CompareQuestion {
         };
         if side.times.len() > ROWS_MAX {
             let detail = format!(
-                "There are {} times to compare, {ROWS_MAX} are answered: ask for a longer `timeframe`, or for less time between `from` and `to`.",
+                "The comparison has {} rows, more than the maximum of {ROWS_MAX}; choose a longer `timeframe`, or a shorter period with \
+                `from` and `to`.",
                 side.times.len()
             );
             return Err(Problem::new(Code::InvalidParameter, detail));
@@ -244,8 +246,10 @@ impl CompareQuestion {
         };
         let empty = addresses.iter().zip(series).find(|(_, points)| points.is_empty());
         let detail = match empty {
-            Some((address, _)) => format!("{} has no {} candles in this time: choose another `timeframe`.", name(address), self.timeframe),
-            None => "The tokens have no candle at the same time: choose others, or another time.".to_owned(),
+            Some((address, _)) => {
+                format!("{} has no {} candles in this period; choose another `timeframe`.", name(address), self.timeframe)
+            }
+            None => "These tokens have no candle times in common; choose other tokens or another period.".to_owned(),
         };
         Problem::new(Code::NoCandles, detail)
     }

@@ -19,9 +19,9 @@ use model::{
 
 request! {
     GrowthQuestion at "/analytics/tokens/holders-growth" {
-        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 1_000, default: 10 }, "Tokens to return."),
+        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 1_000, default: 10 }, "Number of tokens to return."),
         /// In days.
-        window: u64 = parameter("window", ParameterKind::Word { words: WINDOWS, default: Some("7") }, "Days the growth is taken over."),
+        window: u64 = parameter("window", ParameterKind::Word { words: WINDOWS, default: Some("7") }, "Period of growth in days."),
         explain: bool = EXPLAIN,
     }
 }
@@ -67,7 +67,7 @@ pub const WINDOWS: &[&str] = &["1", "7", "30"];
 impl Question for GrowthQuestion {
     type Answer = HoldersGrowth;
     const NAME: &'static str = "holders_growth";
-    const SUMMARY: &'static str = "Tokens ranked by growth of their number of holders.";
+    const SUMMARY: &'static str = "Rank tokens by holder growth.";
     const NEEDS: &'static [&'static str] = &[];
 
     fn as_of(&self, snapshot: &Snapshot, answer: &HoldersGrowth) -> Option<Time> {

@@ -31,7 +31,7 @@ use model::{
 };
 use store::{Dataset, RowsOf, export::RowBatches};
 
-const LIMIT: Parameter = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Rows a page.");
+const LIMIT: Parameter = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Rows per page.");
 
 request! {
     /// A page of a token's holders, largest balance first.
@@ -40,7 +40,7 @@ request! {
         flows: bool = parameter(
             "flows",
             ParameterKind::Flag,
-            "Adds to each holder its share, when it was first seen, and what it received and sent over 7 and 30 days, from `transfers`.",
+            "Add each holder's share, first transfer, and amounts received and sent in 7 and 30 days, from `transfers`.",
         ),
         filter: Filter = conditions::<Holder>(),
         /// `None`: largest balance first.
@@ -101,7 +101,7 @@ pub struct Holder {
 impl Question for HoldersQuestion {
     type Answer = Holders;
     const NAME: &'static str = "holders";
-    const SUMMARY: &'static str = "A token's holders, largest balance first.";
+    const SUMMARY: &'static str = "List a token's holders, largest first.";
     const NEEDS: &'static [&'static str] = &["holders"];
     const DATED: Dated = Dated::Always;
 
@@ -250,7 +250,7 @@ impl RowBatches for HolderFrames {
             &read
         };
         if dataset.is_damaged() {
-            return Err("the table in the cache is damaged: it is read anew".to_owned());
+            return Err("the cached table is damaged and is being rebuilt".to_owned());
         }
         frame(holders, &self.members).map_err(|problem| problem.detail)
     }
@@ -312,7 +312,7 @@ pub struct HolderCount {
 impl Question for HolderCountsQuestion {
     type Answer = HolderCounts;
     const NAME: &'static str = "holder_counts";
-    const SUMMARY: &'static str = "A token's number of holders day by day, newest first.";
+    const SUMMARY: &'static str = "Get daily holder counts, newest first.";
     const NEEDS: &'static [&'static str] = &[];
     const DATED: Dated = Dated::Always;
 

@@ -27,7 +27,7 @@ pub const AMOUNT_MAX: u64 = 1_000_000_000_000;
 const AMOUNT: Parameter = parameter(
     "amount",
     ParameterKind::Integer { min: 1, max: AMOUNT_MAX, default: AMOUNT_DEFAULT },
-    "USD of the token that are sold in each pool.",
+    "USD value of the tokens to sell in each pool.",
 );
 
 request! {
@@ -40,7 +40,7 @@ request! {
         /// Members out of `TokenPool::MEMBERS`; empty: all.
         only: Vec<&'static str> = only::<TokenPool>(),
         page: u64 = PAGE,
-        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Pools a page."),
+        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Pools per page."),
     }
 }
 
@@ -66,7 +66,7 @@ pub struct TokenPools {
 impl Question for PoolsQuestion {
     type Answer = TokenPools;
     const NAME: &'static str = "pools";
-    const SUMMARY: &'static str = "A token's pools, and what selling an amount in each loses to fee and price impact.";
+    const SUMMARY: &'static str = "List a token's pools with fee and price impact of a sell.";
     const NEEDS: &'static [&'static str] = &[];
 
     paged!(TokenPools);

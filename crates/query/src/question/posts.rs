@@ -30,7 +30,7 @@ request! {
     TokenPostsQuestion at "/tokens/{token_address}/posts" {
         token_address: Address = TOKEN,
         page: u64 = PAGE,
-        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 100, default: 10 }, "Posts a page."),
+        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 100, default: 10 }, "Posts per page."),
         explain: bool = EXPLAIN,
     }
 }
@@ -53,7 +53,7 @@ pub struct TokenPosts {
 impl Question for TokenPostsQuestion {
     type Answer = TokenPosts;
     const NAME: &'static str = "token_posts";
-    const SUMMARY: &'static str = "Paged posts for a token, newest first.";
+    const SUMMARY: &'static str = "List a token's posts, newest first.";
     const NEEDS: &'static [&'static str] = &["posts"];
 
     paged!(TokenPosts);
@@ -80,13 +80,14 @@ request! {
     /// A page of the posts of all tokens.
     PostsQuestion at "/posts" {
         query: Option<String> =
-            parameter("query", ParameterKind::Text, "Words the title must hold; a token's address, `$UNI` or `UNI@base` among them leaves only that token's posts."),
+            parameter("query", ParameterKind::Text, "Words in the title; a token's address, `$UNI` or `UNI@base` among them limits the \
+                result to that token's posts."),
         filter: Filter = conditions::<Post>(),
         sort: Vec<Order> = sort::<Post>(Some("-published_at"), SORT),
         /// Members out of `Post::MEMBERS`; empty: all.
         only: Vec<&'static str> = only::<Post>(),
         page: u64 = PAGE,
-        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Posts a page."),
+        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Posts per page."),
     }
 }
 
@@ -148,7 +149,7 @@ fn count(count: Option<i64>) -> Option<FieldValue<'static>> {
 impl Question for PostsQuestion {
     type Answer = Posts;
     const NAME: &'static str = "posts";
-    const SUMMARY: &'static str = "Posts of all tokens: search and sort.";
+    const SUMMARY: &'static str = "Search posts of all tokens.";
     const NEEDS: &'static [&'static str] = &["posts"];
     const DATED: Dated = Dated::Always;
 

@@ -27,7 +27,7 @@ impl Progress {
     pub fn step(&self, done: u64, total: u64) -> Result<()> {
         self.0.done.store(done, Ordering::Relaxed);
         self.0.total.store(total, Ordering::Relaxed);
-        if self.cancelled() { Err(Problem::new(Code::Cancelled, "The question was cancelled.")) } else { Ok(()) }
+        if self.cancelled() { Err(Problem::new(Code::Cancelled, "The query was canceled.")) } else { Ok(()) }
     }
 
     /// Progress for a part of the question: cancelled with the parent, its own steps are not reported.

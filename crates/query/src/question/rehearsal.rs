@@ -41,7 +41,7 @@ const DAYS_DEFAULT: u64 = 365;
 const DAYS: Parameter = parameter(
     "days",
     ParameterKind::Integer { min: 2, max: 3_650, default: DAYS_DEFAULT },
-    "The last days of the data to look at, as far as they go.",
+    "Number of last days to test, as far as the data reaches.",
 );
 /// Firings in the answer, the latest.
 const FIRINGS_MAX: usize = 100;
@@ -130,7 +130,7 @@ impl BodyQuestion for RehearsalQuestion {
 impl Question for RehearsalQuestion {
     type Answer = Rehearsal;
     const NAME: &'static str = "rehearse_alert";
-    const SUMMARY: &'static str = "When an alert would have fired in the past, how often, and how the price moved after it.";
+    const SUMMARY: &'static str = "Backtest an alert.";
     const NEEDS: &'static [&'static str] = &["candles", "holders"];
     const HEAVY: bool = true;
     const DATED: Dated = Dated::Always;
@@ -170,14 +170,15 @@ impl Question for RehearsalQuestion {
 }
 
 fn cancelled() -> Problem {
-    Problem::new(Code::Cancelled, "The rehearsal was cancelled.")
+    Problem::new(Code::Cancelled, "The backtest was canceled.")
 }
 
 /// Errors: a column whose value on a day of the past is not computed here, or candles that stay at their source.
 fn check_columns(conditions: &Filter, snapshot: &Snapshot) -> Result<()> {
     snapshot.require(&["candles"])?;
     if snapshot.dataset.in_place("candles").is_some() {
-        let detail = "`candles` stays at its source, where no alert can be rehearsed: bring it with `where` in dataset.toml.";
+        let detail = "`candles` is queried in place at its source, where alerts cannot be backtested; download it with read = \"bring\" \
+            and a `where` in dataset.toml.";
         // Not the fault of a member of the body, as an invalid parameter would be.
         return Err(Problem::new(Code::InvalidRequest, detail));
     }
@@ -185,8 +186,8 @@ fn check_columns(conditions: &Filter, snapshot: &Snapshot) -> Result<()> {
         None => Ok(()),
         Some(column) => {
             let detail = format!(
-                "`condition`: `{column}` is not rehearsed, as it would have to be computed from all tables again for each day: leave it out, or \
-                 ask for single days with `as_of`."
+                "`condition`: `{column}` cannot be backtested, because it would have to be computed from all tables for each day; remove \
+                it, or query single days with `as_of`."
             );
             Err(Problem::new(Code::InvalidParameter, detail))
         }
@@ -254,8 +255,8 @@ impl PastJudge<'_> {
         let needed: Vec<&str> = self.slow.columns().collect();
         if needed.iter().any(|column| is_by_patterns(column)) && self.pattern_days.fetch_add(1, Ordering::Relaxed) >= PATTERN_DAYS_MAX {
             let detail = format!(
-                "`condition`: patterns are looked for on at most {PATTERN_DAYS_MAX} days of all tokens together: name one token, fewer `days`, \
-                 or further conditions that leave fewer of them."
+                "`condition`: patterns are detected on at most {PATTERN_DAYS_MAX} token-days; choose one token, fewer `days`, or more \
+                conditions."
             );
             return Err(Problem::new(Code::InvalidParameter, detail));
         }
@@ -281,7 +282,7 @@ impl Rehearsal {
         };
         let outcomes = self.outcomes.iter().filter(|outcome| outcome.count > 0).map(outcome).collect();
         [
-            (&["after", "firings", "rose", "any day", "std errs", "mean", "any day", "median"], outcomes),
+            (&["after", "triggers", "rose", "any day", "std errs", "mean", "any day", "median"], outcomes),
             (&["fired", "token", "price", "1 day after", "7 days", "30 days"], self.firings.iter().map(firing).collect()),
         ]
     }

@@ -108,7 +108,7 @@ impl Snapshot {
 
     /// Errors: large tables are still loading.
     pub fn require_complete(&self) -> Result<()> {
-        let still_loading = || Problem::new(Code::Loading, "Large tables are still being brought in: ask again in a moment.");
+        let still_loading = || Problem::new(Code::Loading, "Large tables are still loading; retry in a moment.");
         if self.dataset.importing.is_empty() { Ok(()) } else { Err(still_loading()) }
     }
 
@@ -120,20 +120,18 @@ impl Snapshot {
             let sources = table.remote.iter().flat_map(|remote| &remote.sources).map(|name| format!("`{name}`"));
             let sources = sources.collect::<Vec<_>>().join(", ");
             let detail =
-                format!("The table `{}` cannot be had from {sources}: see /datasets for why, and ask again later.", table.schema.name);
+                format!("Table `{}` is unavailable from {sources}; see /datasets for the reason and retry later.", table.schema.name);
             return Err(Problem::new(Code::SourceUnavailable, detail));
         }
         let refused = |table: &&Table| table.remote.as_ref().is_some_and(|remote| remote.refused);
         let refused = self.dataset.tables.iter().filter(refused).find(|table| tables.contains(&table.schema.name));
         if let Some((table, lack)) = refused.and_then(|table| Some((table, self.dataset.absence_reason(table.schema.name)?))) {
-            let detail = format!("{lack} Correct [tables.{}] in dataset.toml, or the table there, and load again.", table.schema.name);
+            let detail = format!("{lack} Fix [tables.{}] in dataset.toml, or the table at its source, and reload.", table.schema.name);
             return Err(Problem::new(Code::SourceUnavailable, detail));
         }
         match self.dataset.importing.iter().find(|table| tables.contains(table)) {
             None => Ok(()),
-            Some(table) => {
-                Err(Problem::new(Code::Loading, format!("The table `{table}` is still being brought in: ask again in a moment.")))
-            }
+            Some(table) => Err(Problem::new(Code::Loading, format!("Table `{table}` is still loading; retry in a moment."))),
         }
     }
 

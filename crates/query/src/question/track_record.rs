@@ -39,7 +39,7 @@ request! {
         scope: &'static str = parameter(
             "scope",
             ParameterKind::Word { words: &["token", "all"], default: Some("token") },
-            "The patterns of this token, or of all tokens, as GET /technical/track-record has them.",
+            "Patterns of this token, or of all tokens, as in GET /technical/track-record.",
         ),
     }
 }
@@ -80,8 +80,7 @@ pub struct TrackRecord {
 impl Question for TrackRecordQuestion {
     type Answer = TrackRecord;
     const NAME: &'static str = "track_record";
-    const SUMMARY: &'static str =
-        "Outcomes of the chart patterns confirmed in the past, and price moves after trend words and ranks of growth.";
+    const SUMMARY: &'static str = "Get hit rates of past patterns, trend labels and holder-growth ranks.";
     const NEEDS: &'static [&'static str] = &["candles"];
     const DATED: Dated = Dated::Itself;
 
@@ -124,8 +123,8 @@ impl Question for TrackRecordQuestion {
 impl Question for WholeRecordQuestion {
     type Answer = TrackRecord;
     const NAME: &'static str = "track_record_of_all";
-    const SUMMARY: &'static str = "Outcomes of the chart patterns of all tokens, and price moves after trend words and ranks of growth. Counted in the background: \
-         `complete` says whether it is whole.";
+    const SUMMARY: &'static str = "Get hit rates of past patterns, trend labels and holder-growth ranks over all tokens. They are \
+        computed in the background; `complete` is true at the end.";
     const NEEDS: &'static [&'static str] = &["candles"];
     const DATED: Dated = Dated::Itself;
 
@@ -198,7 +197,7 @@ pub fn advise(
 fn forbidden(snapshot: &Snapshot, token: &Address, word: AdviceWord, progress: &Progress) -> Result<Option<String>> {
     let verdict = if word.is_buy() { SecurityQuestion::verdict(snapshot, *token, progress)? } else { None };
     let forbids = verdict.filter(|verdict| verdict.danger.forbids_buy());
-    Ok(forbids.map(|verdict| format!("security says {}, score {}", verdict.recommendation, verdict.score)))
+    Ok(forbids.map(|verdict| format!("security rates it {}, score {}", verdict.recommendation, verdict.score)))
 }
 
 /// The replay of a token's candles, from the cache if these are the candles that it was made of.

@@ -12,8 +12,8 @@ use live::{
 use source::{manifest::FILE, provider};
 use store::wall_clock::now;
 
-const NOT_LIVE: &str = "the tokens of this dataset do not come by themselves: write [tables.tokens] provider = \"dexscreener\" into its dataset.toml, or \
-                        make another dataset with `tokendeck new`";
+const NOT_LIVE: &str = "this dataset has no live `tokens` table; add provider = \"dexscreener\" under [tables.tokens] in its \
+    dataset.toml, or create a live dataset with `tokendeck new`";
 
 /// Stops a search where its task is cancelled.
 struct Stops<F>(F);
@@ -44,7 +44,7 @@ impl Deck {
         if manifest.tables.get("tokens").is_none_or(|tokens| tokens.live.is_none()) {
             return Err(NOT_LIVE.to_owned());
         }
-        let wire = self.options.wire.as_ref().ok_or("nothing may be asked here")?;
+        let wire = self.options.wire.as_ref().ok_or("network access is off, so no provider can be searched")?;
         work(&FindContext { dataset: &folder, providers: &providers, wire, now: now(), watch })
     }
 
@@ -65,7 +65,7 @@ impl Deck {
             match (found.tokens.is_empty(), found.failures.first()) {
                 (false, _) => Ok(found),
                 (true, Some(failure)) => Err(failure.clone()),
-                (true, None) => Err(format!("no provider knows `{words}`: look at how it is written, or give its address")),
+                (true, None) => Err(format!("no provider knows `{words}`; check the spelling or pass an address")),
             }
         })
     }

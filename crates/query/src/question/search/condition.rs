@@ -31,7 +31,7 @@ pub struct ConditionMatch {
 pub(in crate::question) fn filter(condition: &str, snapshot: &Snapshot) -> Result<Filter> {
     let filter = parameter::conditions("condition", condition, &row::columns(&snapshot.dataset), TokenReader::of(snapshot))?;
     if filter.is_empty() {
-        let detail = "`condition` is empty: write a column, a sign and a value, as in `price>20`.";
+        let detail = "`condition` is empty; write column, operator and value, as in `price>20`.";
         return Err(Problem::new(Code::InvalidParameter, detail));
     }
     Ok(filter)

@@ -70,11 +70,9 @@ pub(super) fn of_each(tokens: Vec<Address>, names: &[&str], snapshot: &Snapshot,
 }
 
 fn too_many(count: usize, most: usize, missing: &Problem) -> Problem {
-    let what = if missing.is_missing_state() { "the state of at most" } else { "what stays at an engine of at most" };
-    let from = if missing.is_missing_state() { "is read from a node" } else { "is fetched" };
+    let limit = if missing.is_missing_state() { "reads the on-chain state" } else { "fetches the remote rows" };
     let detail = format!(
-        "{count} tokens are left to judge, and {what} {most} {from} for one list: narrow it by other conditions first, or ask the tokens one by \
-         one."
+        "{count} tokens remain to be checked, but a list {limit} of at most {most}; add other conditions, or query the tokens one by one."
     );
     Problem::new(Code::InvalidParameter, detail)
 }

@@ -56,7 +56,7 @@ fn kept_apart(snapshot: &Snapshot, name: &str) -> Option<Problem> {
         (has(&row.symbol) || has(&row.name)) && chain.is_none_or(on)
     };
     let other = snapshot.dataset.table("tokens")?.apart.iter().find(|other| is_meant(&other.row))?;
-    let detail = format!("the token `{}` is kept out, as an address holds one token here: {}.", clip(name), other.told());
+    let detail = format!("the token `{}` is excluded, because a dataset has one token per address: {}.", clip(name), other.told());
     Some(Problem::new(Code::TokenNotFound, detail))
 }
 
@@ -99,18 +99,19 @@ fn ambiguous(name: &str, tokens: &[&TokenSummary]) -> String {
     let all: Vec<String> = tokens.iter().take(LISTED).map(told).collect();
     let more = tokens.len().saturating_sub(LISTED);
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-    format!("{} tokens have the name `{}`: give one of {}{more}", tokens.len(), clip(name), all.join("; "))
+    format!("`{}` is ambiguous ({} tokens); pass one of {}{more}", clip(name), tokens.len(), all.join("; "))
 }
 
 /// The address that is named. Errors: no token has the name, or several have.
 pub fn named_token(snapshot: &Snapshot, name: &str) -> Result<Address> {
     let tokens = TokenReader::of(snapshot);
     tokens.read(name)?.ok_or_else(|| {
-        let proposal = tokens.proposal(name);
-        let detail = format!(
-            "no token has the symbol `{}`.{proposal} Pass a symbol in the data, an address, or a coin such as `coin:BTC`.",
-            clip(name)
-        );
+        let detail = match tokens.nearest(name) {
+            Some(near) => format!("no token has the symbol `{}`; did you mean `{near}`?", clip(name)),
+            None => {
+                format!("no token has the symbol `{}`; pass a symbol in the data, an address, or a coin such as `coin:BTC`", clip(name))
+            }
+        };
         Problem::new(Code::TokenNotFound, detail)
     })
 }

@@ -179,7 +179,7 @@ impl Cursor {
     }
 
     fn decode(text: &str, snapshot: &Snapshot, key: &str) -> Result<Self> {
-        let refused = |why: &str| Problem::new(Code::InvalidParameter, format!("`cursor` {why}: ask for the first page without it."));
+        let refused = |why: &str| Problem::new(Code::InvalidParameter, format!("`cursor` {why}; request the first page without it."));
         let number = |part: &str| usize::from_str_radix(part.split('.').next()?, 16).ok();
         let parts: Vec<&str> = text.splitn(4, '-').collect();
         let read = match parts[..] {
@@ -187,10 +187,10 @@ impl Cursor {
             [start, data, query, after] => number(start).zip(read(after)).map(|(start, after)| (start, after, data, query)),
             _ => None,
         };
-        let Some((start, after, data_digest, query_digest)) = read else { return Err(refused("is no `next` of a page")) };
+        let Some((start, after, data_digest, query_digest)) = read else { return Err(refused("is not the `next` of a page")) };
         let digests = digests(snapshot, key);
         if data_digest != digests[0] {
-            let detail = "`cursor` is of an older generation of the data, which is not kept any more: ask for the first page without it.";
+            let detail = "`cursor` belongs to a data snapshot that has expired; request the first page without it.";
             return Err(Problem::new(Code::GenerationGone, detail));
         }
         if query_digest != digests[1] {

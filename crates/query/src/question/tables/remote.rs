@@ -155,14 +155,15 @@ impl<'a> RemoteQuery<'a> {
         };
         if skip > SKIPPED_MAX {
             let most = format::count(SKIPPED_MAX);
-            return Err(self.refusal(&format!("more than {most} of them stand before these in this order: narrow them with a condition")));
+            return Err(self.refusal(&format!("more than {most} rows come before this page; narrow them with a condition")));
         }
         Ok(self.ask(AskKind::Page(page(skip, from_end))))
     }
 }
 
 fn refusal(table: &str, in_place: &InPlaceCache, what: &str) -> Problem {
-    let detail = format!("The rows of `{table}` stay at `{}`, and {what}; read = \"bring\" in dataset.toml brings them.", in_place.source);
+    let detail =
+        format!("`{table}` is queried in place at `{}`, and {what}; set read = \"bring\" in dataset.toml to download it.", in_place.source);
     // Asked again it is refused again, so it is no 503.
     Problem::new(Code::InvalidParameter, detail)
 }
@@ -189,7 +190,7 @@ impl RowQuery {
 /// The query of a remote table.
 fn of_snapshot<'a>(snapshot: &'a Snapshot, query: &'a RowQuery) -> Result<RemoteQuery<'a>> {
     let remote = RemoteQuery::of(loaded_table(snapshot, query.table.name)?, query)?;
-    remote.ok_or_else(|| Problem::new(Code::Defect, "The rows cannot be had: they are here."))
+    remote.ok_or_else(|| Problem::new(Code::Defect, "Internal error: the rows are not queried in place."))
 }
 
 /// A range of the rows of a remote table that a query asks for.

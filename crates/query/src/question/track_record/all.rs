@@ -55,8 +55,8 @@ fn candidates(snapshot: &Snapshot) -> Vec<&TokenSummary> {
 
 fn held<'a>(snapshot: &'a Snapshot, tokens: &[&TokenSummary]) -> Result<impl Sized + use<'a>> {
     snapshot.dataset.require(tokens.iter().map(|token| FetchKey::Chart(token.token_address))).map_err(|_| {
-        let detail = "The record of all tokens cannot be counted: their candles stay at their source and are not all here. Ask for one \
-                      token's record, or say read = \"bring\" in dataset.toml.";
+        let detail = "The track record of all tokens cannot be computed: their candles are queried in place at the source. Request one \
+            token's record, or set read = \"bring\" in dataset.toml.";
         Problem::new(Code::InvalidParameter, detail)
     })
 }

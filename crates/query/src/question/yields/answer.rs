@@ -325,7 +325,7 @@ fn alternative(name: &'static str, totals: &Totals, plan: &Plan<'_>) -> Alternat
 fn notes(plan: &Plan<'_>, level: RiskLevel) -> Vec<String> {
     let limits = level.limits();
     // Several pools of one protocol fail together: more than one pool may have is worth saying.
-    let whole = |fraction: f64| format!("{:.0} %", 100.0 * fraction);
+    let whole = |fraction: f64| format!("{:.0}%", 100.0 * fraction);
     let concentrated = shares(plan, |placement| &placement.pool.protocol).into_iter();
     let concentrated =
         concentrated.filter(|protocol| protocol.pools > 1 && protocol.wallet_share > limits.pool && !protocol.name.is_empty());
@@ -333,7 +333,7 @@ fn notes(plan: &Plan<'_>, level: RiskLevel) -> Vec<String> {
         .map(|protocol| {
             let (name, pools, share) = (protocol.name, protocol.pools, whole(protocol.wallet_share));
             let (risk, pool, most) = (level.word(), whole(limits.pool), whole(limits.protocol));
-            format!("{name} holds {share} of the wallet in {pools} pools: {risk} risk allows {pool} a pool and {most} a protocol.")
+            format!("{name} receives {share} of the wallet in {pools} pools: {risk} risk allows {pool} per pool and {most} per protocol.")
         })
         .collect();
     let mut unknown: Vec<&str> =
@@ -341,14 +341,17 @@ fn notes(plan: &Plan<'_>, level: RiskLevel) -> Vec<String> {
     unknown.sort_unstable();
     unknown.dedup();
     if !unknown.is_empty() {
-        notes.push(format!("The gas of {} is not known and counts as 0: a row of the table `gas` would tell it.", unknown.join(", ")));
+        notes.push(format!("Gas costs on {} are unknown and counted as 0; add a row to the `gas` table.", unknown.join(", ")));
     }
     if let [first, others @ ..] = &plan.stuck[..] {
         let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
-        notes.push(format!("`{}`{more} quotes a yield, but paid nothing on most of the last days and is left out.", first.id));
+        notes.push(format!("Excluded `{}`{more}: a yield is quoted, but nothing was paid on most of the last days.", first.id));
     }
     if plan.cut {
-        notes.push("The search was ended by its budget of work: the plan is valid, and as far from the best as `gap` says.".to_owned());
+        notes.push(
+            "The search reached its work limit: the plan is valid, and `gap` is its largest possible distance from the best plan."
+                .to_owned(),
+        );
     }
     notes
 }

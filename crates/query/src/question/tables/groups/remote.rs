@@ -31,7 +31,13 @@ impl GroupQuery {
         if answer.height() > GROUPS_MAX {
             return Err(self.too_many());
         }
-        self.decoded(&answer, &of, is_text).ok_or_else(|| Problem::new(Code::Defect, "The groups of the engine cannot be read."))
+        self.decoded(&answer, &of, is_text).ok_or_else(|| {
+            Problem::new(
+                Code::Defect,
+                "Internal error: the groups from the source cannot \
+            be read.",
+            )
+        })
     }
 
     fn decoded(&self, answer: &DataFrame, of: &[Measured], is_text: bool) -> Option<(Vec<GroupRows>, DataFrame)> {
