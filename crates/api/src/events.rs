@@ -73,14 +73,14 @@ struct Reloaded {
 #[derive(Debug, Serialize, JsonSchema)]
 struct FeedRefreshed {
     table: String,
-    /// Rows that were given, new or not.
+    /// Number of rows fetched, new or not.
     rows: u64,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct FeedFailed {
     table: String,
-    /// Why, in words.
+    /// Reason of the failure.
     reason: String,
 }
 
@@ -88,7 +88,7 @@ struct FeedFailed {
 struct Missed {
     /// The `Last-Event-ID` that the client sent.
     last_event_id: u64,
-    /// Id of the oldest event still kept; null if there is none.
+    /// Id of the oldest event still stored; null if there is none.
     oldest: Option<u64>,
 }
 

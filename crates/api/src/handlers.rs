@@ -211,14 +211,14 @@ pub(super) fn datasets(call: &Call<'_>) -> Answered {
     Ok(HandlerStep::Now(reply::rendered(200, &datasets::describe(&snapshot, stale, feeds))?))
 }
 
-/// Whether the server runs and has data.
+/// Whether the server is up and has data.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Health {
     /// `ok`, or `loading` until the first dataset is loaded.
     status: &'static str,
     /// The program's version.
     version: &'static str,
-    /// Present while answers come from older data because the last load failed; GET /datasets has the reason.
+    /// Present while responses use older data because the last load failed; GET /datasets has the reason.
     #[serde(skip_serializing_if = "is_false")]
     stale: bool,
 }

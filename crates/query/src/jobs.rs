@@ -128,10 +128,10 @@ pub struct Job {
 /// One analysis of one token.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Task {
-    /// Analysis and token address, as in `market-0x…`.
+    /// Analysis and token address, such as `market-0x…`.
     pub task_id: String,
     pub status: TaskStatus,
-    /// What the task does, with its progress or why it has no result.
+    /// What the task does, with its progress or the reason why it has no result.
     pub description: String,
 }
 

@@ -14,7 +14,7 @@ use model::{address::Address, error::Result};
 
 const EXPECTED: &str = "expected `token_address` with one address, or `token_addresses` with a list";
 
-/// The body of POST /deep-analysis/jobs: one token or several.
+/// Body of POST /deep-analysis/jobs: one token or several.
 #[derive(Debug, Clone, PartialEq, JsonSchema)]
 #[serde(untagged, deny_unknown_fields)]
 #[schemars(example = json!({ "token_address": EXAMPLE_TOKEN }))]

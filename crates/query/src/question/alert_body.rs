@@ -14,14 +14,14 @@ use model::{
     error::{Code, Problem, Result},
 };
 
-/// The body of POST /alerts and POST /alerts/rehearse.
+/// Body of POST /alerts and POST /alerts/rehearse.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields, example = json!({ "token_address": EXAMPLE_TOKEN, "condition": "price>20" }))]
 pub struct AlertBody {
-    /// The token it applies to; without it, every token.
+    /// Token that the alert applies to. Default: every token.
     #[schemars(default, with = "Option<NamedToken>")]
     pub token_address: Option<Address>,
-    /// In the syntax of the tokens' `where`: `price>20`, `score<40`, `pattern:bull_flag`.
+    /// Condition in the syntax of the tokens' `where`: `price>20`, `score<40`, `pattern:bull_flag`.
     #[schemars(length(min = 1, max = TEXT_CHARS_MAX))]
     pub condition: String,
 }

@@ -66,7 +66,7 @@ request! {
     }
 }
 
-/// One answer for each token, in the order asked.
+/// One result per token, in the order requested.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(rename = "{A}Batch")]
 pub struct Batch<A> {
@@ -81,7 +81,7 @@ impl<A> Batch<A> {
     }
 }
 
-/// The answer or the error of the token's own endpoint.
+/// The result or the error of the token's own endpoint.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(inline)]
@@ -90,14 +90,14 @@ pub enum BatchPart<A> {
     Refused(RefusedToken),
 }
 
-/// A token without an answer, and the error.
+/// A token without a result, and the error.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RefusedToken {
     pub token_address: Address,
     pub error: ProblemBody,
 }
 
-/// A security inference and the token it is about.
+/// A security assessment and its token.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct TokenSecurity {
     pub token_address: Address,

@@ -62,23 +62,23 @@ request! {
 pub struct Comparison {
     pub timeframe: &'static str,
     pub period: &'static str,
-    /// The token that the others are held against.
+    /// The benchmark token.
     pub base_address: Address,
-    /// The first time of the period at which all of the tokens have a close: the common start, 0 percent. Later than the period's start
-    /// where their candles begin later.
+    /// First time in the period at which all tokens have a close: the common start, 0 percent. Later than the period's start if their
+    /// candles begin later.
     pub from: Time,
     /// The earliest of the tokens' last candle times.
     pub to: Time,
-    /// In the order asked, without duplicates.
+    /// In the order requested, without duplicates.
     pub tokens: Vec<Compared>,
-    /// Of those that security says to avoid, or whose sale fails.
+    /// Tokens that security says to avoid, or that cannot be sold.
     pub warnings: Vec<SecurityWarning>,
     /// Every time in the span at which at least one token has a close, oldest first.
     pub rows: Vec<ComparedRow>,
-    /// Why no token has a beta, where the base hardly moves.
+    /// Reason why no token has a beta: the benchmark's price hardly moves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beta_missing: Option<String>,
-    /// One for every pair of tokens.
+    /// One entry per pair of tokens.
     pub correlations: Vec<Correlation>,
 }
 
@@ -88,17 +88,18 @@ pub struct Compared {
     pub symbol: Option<String>,
     /// Percent from the common start to the token's last close in the span.
     pub percent: Option<f64>,
-    /// What its price in that of the base token changed by, in percent, from the common start to the last closes of both.
+    /// Percent change of its price in units of the benchmark token, from the common start to the last closes of both.
     pub percent_against_base: Option<f64>,
-    /// The largest fall from a close to a later one in the span, in percent, 0 or below.
+    /// Largest fall from a close to a later one in the span, in percent, 0 or below.
     pub maximum_drawdown: Option<f64>,
-    /// Annualised, in percent: the standard deviation of the daily log returns of the days that end in the span, times √365; null with fewer
-    /// than three.
+    /// Annualized, in percent: the standard deviation of the daily log returns of the days that end in the span, times √365; null with
+    /// fewer than three days.
     pub volatility: Option<f64>,
-    /// Pearson correlation of its daily log returns with the base token's, −1 to 1; null as in `correlations`, and of the base itself.
+    /// Pearson correlation of its daily log returns with those of the benchmark token, −1 to 1; null as in `correlations`, and for the
+    /// benchmark itself.
     pub correlation: Option<f64>,
-    /// Its daily log return for each percent of the base token's: covariance / variance of the base; null where `correlation` is, and
-    /// where the base hardly moves: `beta_missing` says so.
+    /// Change of its daily log return per percent of the benchmark token's: covariance / variance of the benchmark; null if `correlation`
+    /// is null, or if the benchmark hardly moves (see `beta_missing`).
     pub beta: Option<f64>,
 }
 
@@ -106,7 +107,7 @@ pub struct Compared {
 pub struct ComparedRow {
     /// Start of the candle.
     pub timestamp: Time,
-    /// Percent from the common start, one for each of `tokens`; null where the token has no close at this time.
+    /// Percent from the common start, one value for each of `tokens`; null if the token has no close at this time.
     pub percent: Vec<Option<f64>>,
 }
 
@@ -114,10 +115,9 @@ pub struct ComparedRow {
 pub struct Correlation {
     pub token_address: Address,
     pub other_address: Address,
-    /// Days on which both have a return.
+    /// Days on which both tokens have a return.
     pub n: u64,
-    /// Pearson correlation of daily log returns over the common span, −1 to 1; null with fewer than three days, or where a price never
-    /// moves.
+    /// Pearson correlation of daily log returns over the common span, −1 to 1; null with fewer than three days, or if a price never moves.
     pub correlation: Option<f64>,
 }
 

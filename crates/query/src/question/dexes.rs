@@ -95,9 +95,9 @@ pub struct AllDexes {
     pub page: u64,
     pub limit: u64,
     pub total: u64,
-    /// By slug, then chain, unless `sort` orders them.
+    /// By slug, then chain, unless `sort` is given.
     pub dexes: Rows<DexEntry>,
-    /// Why the list is empty: the table that is missing or unusable.
+    /// Reason for an empty list: the table that is missing or unusable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }

@@ -31,7 +31,7 @@ pub struct HoldersGrowth {
     pub limit: u64,
     /// Largest growth first; ties by market cap, then address.
     pub tokens: Vec<GrowthEntry>,
-    /// With `explain`: why the ranking is empty: the table that is missing or unusable.
+    /// With `explain`: reason for an empty ranking: the table that is missing or unusable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }
@@ -48,13 +48,13 @@ pub struct GrowthEntry {
     pub price: Option<f64>,
     /// USD.
     pub market_cap: Option<f64>,
-    /// With `explain`: the day of the token's latest holder count, the end of the window.
+    /// With `explain`: day of the token's latest holder count, the end of the window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_counted: Option<Day>,
-    /// With `explain`: the day of the holder count at the start of the window.
+    /// With `explain`: day of the holder count at the start of the window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_counted: Option<Day>,
-    /// With `explain`: when price and market cap were so, if the data say it.
+    /// With `explain`: times of price and market cap, if the data has them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price_as_of: Option<Time>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -67,7 +67,7 @@ pub struct HeldTokens {
     pub page: u64,
     pub limit: u64,
     pub total: u64,
-    /// The most worth first, unless `sort` orders them.
+    /// Highest value first, unless `sort` is given.
     pub tokens: Rows<HeldToken>,
 }
 
@@ -77,7 +77,7 @@ pub struct HeldToken {
     pub symbol: Option<String>,
     /// In whole tokens.
     pub balance: Option<f64>,
-    /// Fraction of the supply that is not burned; of what all holders have where that is unknown. Null for a burn address.
+    /// Fraction of the supply that is not burned, or of the sum of all holders' balances if the supply is unknown. Null for a burn address.
     pub share: Option<f64>,
     /// Balance at the token's price, USD.
     pub value: Option<f64>,

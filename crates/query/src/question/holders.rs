@@ -58,15 +58,15 @@ pub struct Holders {
     pub page: u64,
     pub limit: u64,
     pub total: u64,
-    /// Largest balance first, unless `sort` orders them.
+    /// Largest balance first, unless `sort` is given.
     pub holders: Rows<Holder>,
-    /// With `flows`: the token's last transfer; the 7 and 30 days end with it.
+    /// With `flows`: time of the token's last transfer, where the 7 and 30 days end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flows_to: Option<Time>,
-    /// With `flows`: why nothing is known of what the holders received and sent.
+    /// With `flows`: reason why the amounts received and sent are unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flows_missing: Option<String>,
-    /// Why the list is empty: the table that is missing or unusable.
+    /// Reason for an empty list: the table that is missing or unusable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }
@@ -78,22 +78,24 @@ pub struct Holder {
     pub balance: Option<f64>,
     /// Known labels of the address: burn, exchange, …
     pub labels: Vec<String>,
-    /// With `flows`: fraction of the supply that is not burned; of what all holders have where that is unknown. Left out for a burn address.
+    /// With `flows`: fraction of the supply that is not burned, or of the sum of all holders' balances if the supply is unknown. Omitted
+    /// for a burn address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
-    /// With `flows`: its first transfer of the token in the data, of more than nothing.
+    /// With `flows`: its first transfer of the token in the data with an amount above zero.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_seen: Option<Time>,
-    /// With `flows`: whole tokens received in the 7 days before the token's last transfer; unknown where the value of one of them is.
+    /// With `flows`: whole tokens received in the 7 days before the token's last transfer; unknown if the value of one of these transfers
+    /// is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_7d: Option<f64>,
-    /// With `flows`: sent in them.
+    /// With `flows`: whole tokens sent in the same 7 days.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub out_7d: Option<f64>,
-    /// With `flows`: received in 30 days.
+    /// With `flows`: whole tokens received in 30 days.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_30d: Option<f64>,
-    /// With `flows`: sent in them.
+    /// With `flows`: whole tokens sent in the same 30 days.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub out_30d: Option<f64>,
 }
@@ -293,9 +295,9 @@ pub struct HolderCounts {
     pub page: u64,
     pub limit: u64,
     pub total: u64,
-    /// Newest first, unless `sort` orders them.
+    /// Newest first, unless `sort` is given.
     pub holder_counts: Rows<HolderCount>,
-    /// Why the list is empty: the table that is missing or unusable.
+    /// Reason for an empty list: the table that is missing or unusable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }

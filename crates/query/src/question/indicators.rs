@@ -45,12 +45,12 @@ request! {
 pub struct TokenIndicators {
     pub contract_address: Address,
     pub timeframe: &'static str,
-    /// The start of the last candle used; null without candles.
+    /// Start of the last candle used; null without candles.
     pub as_of: Option<Time>,
-    /// The latest rows within `limit`, oldest first: one for each candle with plausible prices. Candles before the first row count in its
+    /// The latest rows within `limit`, oldest first: one per candle with plausible prices. Earlier candles are included in the first row's
     /// values.
     pub rows: Vec<IndicatorRow>,
-    /// Whether `limit` left out earlier rows.
+    /// Whether `limit` excluded earlier rows.
     #[serde(skip)]
     pub cut: bool,
     #[serde(skip)]
@@ -62,8 +62,8 @@ pub struct IndicatorRow {
     /// Start of the candle.
     pub timestamp: Time,
     /// By indicator name. Indicators of several columns: `macd_12_26_9`, `macd_12_26_9_signal`, `macd_12_26_9_histogram` and
-    /// `bollinger_20_2_lower`, `bollinger_20_2_middle`, `bollinger_20_2_upper`. Null during the warm-up (too few candles before), or where
-    /// a required volume is unknown.
+    /// `bollinger_20_2_lower`, `bollinger_20_2_middle`, `bollinger_20_2_upper`. Null during the warm-up (too few earlier candles), or if a
+    /// required volume is unknown.
     #[serde(flatten, serialize_with = "in_order")]
     #[schemars(with = "BTreeMap<String, Option<f64>>")]
     pub values: Vec<(Arc<str>, Option<f64>)>,

@@ -47,18 +47,18 @@ request! {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct TokenPools {
     pub token_address: Address,
-    /// USD sold.
+    /// USD value of the tokens sold.
     pub amount: u64,
-    /// USD of a token, at which the amount is sold; null where it is unknown.
+    /// USD per token, the price of the sell; null if unknown.
     pub price: Option<f64>,
-    /// The pool of all that meet `where` in which the sale loses least; null where no loss is known.
+    /// The pool with the lowest cost of the sell, of all that match `where`; null if no cost is known.
     pub best: Option<TokenPool>,
     pub page: u64,
     pub limit: u64,
     pub total: u64,
-    /// The least loss first, unless `sort` orders them; those without a known loss by their liquidity.
+    /// Lowest cost first, unless `sort` is given; pools without a known cost by liquidity.
     pub pools: Rows<TokenPool>,
-    /// Why the list is empty: the table that is missing or unusable.
+    /// Reason for an empty list: the table that is missing or unusable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }

@@ -40,12 +40,12 @@ pub struct TokenPosts {
     pub token_address: Address,
     /// The page returned.
     pub page: u64,
-    /// Posts a page.
+    /// Posts per page.
     pub limit: u64,
     /// All posts of the token.
     pub total: u64,
     pub posts: Vec<Post>,
-    /// With `explain`: why there are no posts: the table that is missing or unusable.
+    /// With `explain`: reason for an empty list: the table that is missing or unusable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }
@@ -95,10 +95,10 @@ request! {
 pub struct Posts {
     pub page: u64,
     pub limit: u64,
-    /// All posts that match.
+    /// Number of matching posts.
     pub total: u64,
     pub posts: Rows<PostRow>,
-    /// Why there are no posts: the table that is missing or unusable.
+    /// Reason for an empty list: the table that is missing or unusable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }
@@ -108,9 +108,9 @@ pub struct Posts {
 pub struct PostRow {
     #[serde(flatten)]
     pub post: Post,
-    /// The publisher's name.
+    /// Name of the publisher.
     pub author: Option<String>,
-    /// The platform; a filter falls back to the host of the post's link.
+    /// Platform; a filter falls back to the host of the post's link.
     pub platform: Option<String>,
 }
 

@@ -58,46 +58,46 @@ pub struct RehearsalQuestion {
     pub days: u64,
 }
 
-/// When an alert would have fired, and what came after.
+/// A backtest of an alert: when it would have fired, and what followed.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Rehearsal {
     pub token_address: Option<Address>,
     pub condition: String,
-    /// The first and the last day that was looked at, each at its end; null without candles.
+    /// First and last day tested, each at its end; null without candles.
     pub from: Option<Day>,
     pub to: Option<Day>,
     pub days: u64,
-    /// Tokens that were looked at.
+    /// Number of tokens tested.
     pub tokens: u64,
-    /// Days on which it was known of a token at least whether it held.
+    /// Days on which the condition was true or false for at least one token.
     pub known_days: u64,
-    /// Days on which it held, summed over the tokens.
+    /// Days on which the condition was true, summed over the tokens.
     pub held_days: u64,
-    /// Days on which a value was not known that it depends on, summed over the tokens.
+    /// Days on which a required value was unknown, summed over the tokens.
     pub unknown_days: u64,
-    /// Firings: days on which it came to hold.
+    /// Number of triggers: days on which the condition became true.
     pub fired: u64,
-    /// Tokens for which it fired.
+    /// Number of tokens for which it fired.
     pub fired_tokens: u64,
-    /// Over the known days; null without any.
+    /// Over the known days; null if there are none.
     pub fired_a_week: Option<f64>,
-    /// What came 1, 7 and 30 days after the firings, from the close of their day.
+    /// Price moves 1, 7 and 30 days after the triggers, from the close of their day.
     pub outcomes: Vec<RehearsedOutcome>,
     /// The latest 100, newest first.
     pub firings: Vec<RehearsedFiring>,
-    /// Tables without times that the condition asks: their rows are those of today.
+    /// Tables without history that the condition uses; they show current values.
     pub as_of_unknown: Vec<&'static str>,
 }
 
-/// A day on which the condition came to hold for a token.
+/// A day on which the condition became true for a token.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RehearsedFiring {
     pub date: Day,
     pub token_address: Address,
     pub symbol: Option<String>,
-    /// Last close of the day, USD.
+    /// Last close of the day, in USD.
     pub price: Option<f64>,
-    /// Percent to the close so many days later; null where it is not known, or not yet.
+    /// Percent change to the close that many days later; null if unknown, or not yet known.
     pub change_after_1d: Option<f64>,
     pub change_after_7d: Option<f64>,
     pub change_after_30d: Option<f64>,

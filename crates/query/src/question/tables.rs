@@ -41,7 +41,7 @@ request! {
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Tables {
-    /// The generation of the data that they are of.
+    /// Number of the data snapshot.
     pub generation: u64,
     /// The loaded tables; GET /datasets has the reasons for missing ones.
     pub tables: Vec<TableEntry>,
@@ -52,7 +52,7 @@ pub struct TableEntry {
     pub name: &'static str,
     pub meaning: &'static str,
     pub rows: u64,
-    /// Its rows are read from the disk cache.
+    /// Whether its rows are read from the disk cache.
     pub large: bool,
     pub columns: Vec<ColumnEntry>,
 }
@@ -60,7 +60,7 @@ pub struct TableEntry {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ColumnEntry {
     pub name: &'static str,
-    /// The type name of `tokendeck schema`.
+    /// Type name, as in `tokendeck schema`.
     #[serde(rename = "type")]
     pub kind: &'static str,
     pub meaning: &'static str,
@@ -130,13 +130,13 @@ request! {
 pub struct TableRows {
     pub table: &'static str,
     pub limit: u64,
-    /// Number of matching rows; null where it would take a full scan.
+    /// Number of matching rows; null if that would require a full scan.
     pub total: Option<u64>,
-    /// The `cursor` of the next page; null on the last.
+    /// The `cursor` of the next page; null on the last page.
     pub next: Option<String>,
-    /// One object for each row, one member for each column.
+    /// One object per row, with one field per column.
     pub rows: RowFrame,
-    /// With `by`: how many groups are not here.
+    /// With `by`: how many groups are omitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut: Option<String>,
 }

@@ -55,25 +55,26 @@ request! {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TrackRecord {
-    /// Null where no token was named.
+    /// Null if no token was named.
     pub contract_address: Option<Address>,
     pub timeframe: &'static str,
     pub scope: &'static str,
-    /// The start of the latest candle; null without any.
+    /// Start of the latest candle; null if there are none.
     pub as_of: Option<Time>,
-    /// Whether all is counted. The record of all tokens is counted in the background and is empty until then.
+    /// Whether the computation is finished. The track record of all tokens is computed in the background and is empty until then.
     pub complete: bool,
-    /// Number of tokens followed so far.
+    /// Number of tokens evaluated so far.
     pub done: u64,
-    /// Number of tokens to follow: for all, the 1,000 of the largest market cap, without those that hold a peg, a coin's other forms, and
-    /// namesakes that move alike.
+    /// Number of tokens to evaluate: for all, the 1,000 with the largest market cap, without pegged tokens, other forms of a coin, and
+    /// tokens of the same name whose prices move alike.
     pub total: u64,
-    /// The patterns that occurred, the most frequent first.
+    /// Patterns that occurred, most frequent first.
     pub patterns: Vec<PatternRecord>,
-    /// Returns over the 14 candles after each trend word, which is computed at every candle from the 14 up to it.
+    /// Returns over the 14 candles after each trend label, which is computed at every candle from the 14 candles up to it.
     pub trends: Vec<ReturnRecord>,
-    /// For all tokens on daily candles, else empty: returns over the 7 days after a ranking by holder growth of the 7 days before, for each
-    /// third of the ranking. One ranking every 7 days, of the tokens counted in the 7 days before it; it needs at least three tokens.
+    /// For all tokens on daily candles, otherwise empty: returns over the 7 days after a ranking by holder growth of the previous 7 days,
+    /// for each third of the ranking. There is one ranking every 7 days, of the tokens whose holders were counted in the 7 days before it;
+    /// it needs at least three tokens.
     pub growth: Vec<ReturnRecord>,
 }
 

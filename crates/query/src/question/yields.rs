@@ -121,14 +121,14 @@ impl BodyQuestion for YieldQuestion {
     }
 }
 
-/// The body of POST /yield/optimize.
+/// Body of POST /yield/optimize.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({
     "tokens": { EXAMPLE_TOKEN: "1000000000000000000" }, "settings": { "riskLevel": "medium", "chains": ["eth"], "minApy": 2 }
 }))]
 pub struct YieldBody {
-    /// From token, by address or symbol, to amount in the token's smallest unit, at most 2^256-1.
+    /// From token, by address or symbol, to amount in base units, at most 2^256-1.
     #[schemars(extend("minProperties" = 1, "maxProperties" = TOKENS_MAX, "propertyNames" = NamedToken::text(),
                       "additionalProperties" = { "type": "string", "pattern": "^[0-9]+$" }))]
     tokens: BTreeMap<String, String>,
@@ -136,7 +136,7 @@ pub struct YieldBody {
     settings: YieldSettings,
 }
 
-/// The constraints of a plan.
+/// Constraints of the plan.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct YieldSettings {

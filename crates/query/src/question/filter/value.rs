@@ -303,7 +303,9 @@ mod tests {
         {
             let column =
                 super::super::of_table(model::schema::table(table).unwrap()).into_iter().find(|column| column.name == name).unwrap();
-            let expected = format!("`{text}` is a percentage, which `{name}` is not, nor a fraction: write `{name}<1000` or `{name}<2.5m`");
+            let expected = format!(
+                "`{text}` is a percentage, but `{name}` is neither a percentage nor a fraction; write `{name}<1000` or `{name}<2.5m`"
+            );
             assert_eq!(read(&column, name, ("<", Operator::Less), text, TokenReader::default()), Err(expected.into()));
         }
         for (name, text, taken) in

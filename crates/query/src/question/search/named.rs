@@ -138,7 +138,7 @@ mod tests {
         let named = |name: &str| named_token(&snapshot, name).map_err(|problem| problem.detail);
         let [first, second, fourth] = ["0x1", "0x2", "0x4"].map(sample::address);
         assert_eq!((named("uni"), named(" UNI "), named(&first.to_string())), (Ok(first), Ok(first), Ok(first)));
-        assert_eq!(named("coin:BTC"), Ok(Address::coin("BTC")), "whether it is in the data is asked later");
+        assert_eq!(named("coin:BTC"), Ok(Address::coin("BTC")), "the query itself checks whether it is in the data");
         let several = named("LINK").unwrap_err();
         assert!(several.starts_with(&format!("3 tokens have the name `LINK`: give one of `Link@bnb`, {fourth} on bnb")), "{several}");
         assert!(several.contains("; `LINK@eth`, ") && several.contains("; `link@base`, "), "{several}");

@@ -70,13 +70,13 @@ request! {
 pub struct Counts {
     pub table: &'static str,
     pub column: String,
-    /// Rows that meet the conditions.
+    /// Rows that match the conditions.
     pub rows: u64,
-    /// Of those, rows without a value.
+    /// Matching rows without a value.
     pub missing: u64,
     /// Distinct values.
     pub distinct: u64,
-    /// The most frequent first.
+    /// Most frequent first.
     pub counts: Vec<ValueCount>,
 }
 
@@ -94,20 +94,20 @@ pub struct ValueCount {
 pub struct Description {
     pub table: &'static str,
     pub column: String,
-    /// The type name of `tokendeck schema`.
+    /// Type name, as in `tokendeck schema`.
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// Rows that meet the conditions.
+    /// Rows that match the conditions.
     pub rows: u64,
-    /// Of those, rows without a value.
+    /// Matching rows without a value.
     pub missing: u64,
     /// Distinct values.
     pub distinct: u64,
-    /// For texts the first and the last in character order. For integers beyond 64 bits a text with every digit; their other statistics are
+    /// For text, the first and the last in character order. For integers beyond 64 bits, text with every digit; their other statistics are
     /// rounded to a float.
     #[schemars(schema_with = "cell")]
     pub min: Value,
-    /// Quartiles by linear interpolation; null for texts.
+    /// Quartiles by linear interpolation; null for text.
     #[schemars(schema_with = "cell")]
     pub quartile_1: Value,
     #[schemars(schema_with = "cell")]
@@ -116,10 +116,10 @@ pub struct Description {
     pub quartile_3: Value,
     #[schemars(schema_with = "cell")]
     pub max: Value,
-    /// Arithmetic mean; null for texts.
+    /// Arithmetic mean; null for text.
     #[schemars(schema_with = "cell")]
     pub mean: Value,
-    /// Bins of equal width from minimum to maximum; empty for texts. Bins of integers start at integers.
+    /// Bins of equal width from minimum to maximum; empty for text. Bins of integers start at integers.
     pub histogram: Vec<Bin>,
 }
 
