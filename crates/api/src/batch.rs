@@ -51,7 +51,7 @@ pub(super) const FORMAT: Parameter = parameter(
 /// The parameters of GET /tokens without `addresses`.
 const SEARCH_PARAMETERS: &[Parameter] = WithFormat::<SearchQuestion>::PARAMETERS;
 
-/// Tokens of one request analysed concurrently.
+/// Tokens of one request analyzed concurrently.
 const AT_ONCE: usize = 4;
 /// Poll interval for noticing that the client has disconnected.
 const CLIENT_CHECK: Duration = Duration::from_millis(100);
@@ -152,7 +152,7 @@ fn ask_each(
     }
 }
 
-/// Returns a token's NDJSON line; `None` if the answer was cancelled.
+/// Returns a token's NDJSON line; `None` if the query was canceled.
 fn line(token_address: Address, outcome: Result<Arc<CachedAnswer<<SecurityQuestion as Question>::Answer>>>) -> Option<Bytes> {
     /// Same JSON shape as `TokenSecurity`.
     #[derive(Serialize)]

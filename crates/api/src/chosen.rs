@@ -45,7 +45,7 @@ pub(super) struct Chosen {
     pub(super) as_of: Option<Time>,
 }
 
-/// The data that the request asks for. Errors: they cannot be had, or a format that is none of the endpoint's is asked for.
+/// The data of the request. Errors: it is unavailable, or the endpoint does not have the requested format.
 pub(super) fn chosen(api: &Api, endpoint: &Endpoint, query: Option<&str>) -> Result<Chosen> {
     let newest = || if endpoint.as_of { api.deck.snapshot().ok() } else { None };
     // A name may be encoded.

@@ -132,7 +132,7 @@ pub(super) const TAGS: &[(&str, &str)] = &[
 ];
 
 impl Endpoint {
-    /// Whether its answers have a `Link` header to the neighbouring pages.
+    /// Whether its responses have a `Link` header to the neighboring pages.
     pub fn paged(&self) -> bool {
         self.parameters.iter().any(|parameter| [PAGE.name, "cursor"].contains(&parameter.name))
             || [CandlesQuestion::NAME, IndicatorsQuestion::NAME].contains(&self.name)
@@ -144,7 +144,7 @@ impl Endpoint {
         if let ParameterKind::Word { words, .. } = format.kind { Some(words) } else { None }
     }
 
-    /// Whether it asks the deck, and so needs loaded data.
+    /// Whether it uses the query service, and so needs loaded data.
     pub fn needs_data(&self) -> bool {
         matches!(self.content, Content::Json(_)) && !self.open && !self.path.starts_with(DEEP_ANALYSIS[0])
     }

@@ -149,7 +149,7 @@ impl EventLog {
     }
 }
 
-/// Appends the deck's events to the log until deck or server is gone.
+/// Appends the query service's events to the log until the service or the server stops.
 pub(super) async fn record(api: Arc<Api>, mut events: Receiver<DeckEvent>) {
     // First the alerts that fired right before the last shutdown.
     let cursor = Arc::default();

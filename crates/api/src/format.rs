@@ -1,4 +1,4 @@
-//! Response formats and how a request selects one: `format=`, else the `Accept` header, else JSON.
+//! Response formats and how a request selects one: `format=`, then the `Accept` header, then JSON.
 
 use std::marker::PhantomData;
 

@@ -1,5 +1,5 @@
-//! The endpoint handlers: questions are answered by the deck, jobs and alerts by their store, the rest from the API's own state. No routing
-//! and no access checks.
+//! The endpoint handlers: the query service answers queries, the store handles jobs and alerts, and the rest comes from the API's own
+//! state. No routing and no access checks.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use query::{
     question::{BodyQuestion, Question, alert_body::AlertBody, known_token, paging::Paging, parameter::PAGE, tabular::Tabular},
 };
 
-/// Answers a question from the deck's cache, else on its pool.
+/// Answers a query from the cache, or on the service's pool.
 pub(super) fn ask<Q: Question>(call: &Call<'_>) -> Answered {
     // Fast path: a cached target in canonical form need not be parsed.
     if let Ok(snapshot) = call.ready::<Q>()
@@ -89,7 +89,7 @@ fn untagged<A>(cached: &CachedAnswer<A>) -> Reply {
     reply
 }
 
-/// Answers a question that is asked with a body.
+/// Answers a query with a body.
 pub(super) fn ask_with_body<Q: BodyQuestion>(call: &Call<'_>, body: &[u8]) -> Answered {
     let question = Q::parse_request(&call.arguments()?, body)?;
     let snapshot = call.ready::<Q>()?;

@@ -1,5 +1,5 @@
-//! The Model Context Protocol: every question is a tool that answers the same bytes as its endpoint, cut where they are too many. rmcp
-//! implements the protocol, over stateless HTTP and over stdio. `tools` defines the tools and their arguments.
+//! The Model Context Protocol: every query is a tool that returns the same bytes as its endpoint, cut to a budget. rmcp implements the
+//! protocol, over stateless HTTP and over stdio. `tools` defines the tools and their arguments.
 
 mod budget;
 mod described;
@@ -246,8 +246,8 @@ impl Tools {
     }
 }
 
-/// Converts a reply: its bytes, cut to the budget, as text and as structured content. Further texts say what was left out and what asks for
-/// less, name the other pages, and tell how old the data are.
+/// Converts a reply: its bytes, cut to the budget, as text and as structured content. Further texts list what was omitted and how to
+/// request less, name the other pages, and state the age of the data.
 fn tool_result(reply: Reply, snapshot: Option<&Snapshot>, budget: usize, narrowing: &str) -> CallToolResult {
     let next = reply.headers().get(LINK).and_then(|links| next_part(links.to_str().ok()?));
     let header = |name: HeaderName| reply.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);

@@ -133,7 +133,7 @@ impl Metrics {
     }
 }
 
-/// The tables that come by themselves.
+/// Metrics of the live tables.
 fn write_feeds(page: &mut Page, deck: &Deck) {
     let feeds = deck.feed_tables();
     let age = |feed: &FeedTable| feed.last.map(|last| (now().0 - last.0).max(0) as f64 / 1e3);

@@ -162,7 +162,7 @@ pub(super) fn vary(reply: &mut Reply) {
     reply.headers_mut().insert(VARY, HeaderValue::from_static("Accept, Accept-Encoding"));
 }
 
-/// Adds the `Link` header to the neighbouring pages.
+/// Adds the `Link` header to the neighboring pages.
 pub(super) fn link(reply: &mut Reply, links: &str) {
     if let Ok(links) = HeaderValue::from_str(links) {
         reply.headers_mut().insert(LINK, links);

@@ -1,5 +1,5 @@
-//! Row streams: the deck selects the rows, and a thread writes them in chunks with backpressure from the client, so that memory does not
-//! grow with their number. A disconnect cancels the work; a failure mid-stream aborts the connection.
+//! Row streams: the query service selects the rows, and a thread writes them in chunks with backpressure from the client, so that memory
+//! does not grow with their number. A disconnect cancels the work; a failure mid-stream aborts the connection.
 
 use std::{
     io::{self, Write},
@@ -47,11 +47,11 @@ const CHUNKS_BUFFERED: usize = 4;
 #[derive(Debug)]
 enum StreamMessage {
     Data(Bytes),
-    /// End of a complete stream; one that ends without it broke off.
+    /// End of a complete stream; a stream without it was aborted.
     End,
 }
 
-/// The stream broke off: the client must not take it for complete.
+/// The stream was aborted: the client must not treat it as complete.
 #[derive(Debug)]
 pub(super) struct StreamAborted;
 
@@ -133,7 +133,7 @@ impl Drop for RowStream {
     }
 }
 
-/// Selects a list's rows on the deck: those of its page, or with `all` every row.
+/// Selects a list's rows: those of its page, or with `all` every row.
 struct FindRows<Q> {
     question: Q,
     all: bool,

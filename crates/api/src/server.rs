@@ -38,7 +38,7 @@ const ACCEPT_WAIT: (Duration, Duration) = (Duration::from_millis(10), Duration::
 
 /// At the limit, a client that sends no request keeps its connection for the head timeout divided by this.
 const HEAD_GRACE_DIVISOR: u32 = 10;
-/// At the limit, a client that was answered keeps its connection this long: it may ask again at once.
+/// At the limit, a client that received a response keeps its connection this long, because it may send another request.
 const IDLE_GRACE: Duration = Duration::from_millis(20);
 /// Connections closed together.
 const DISMISSED_AT_ONCE: usize = 16;

@@ -297,7 +297,7 @@ pub fn unknown_parameter(api: &Api, method: &str, target: &str) -> Option<String
     arguments.refuse_unknown().err().map(|problem| problem.detail)
 }
 
-/// Whether the request's rows can be had as CSV, and none of its parameters says how they are written.
+/// Whether the request's rows are available as CSV, and none of its parameters sets their format.
 pub fn writes_csv(api: &Api, method: &str, target: &str) -> bool {
     let (Ok(uri), Ok(method)) = (target.parse::<Uri>(), Method::from_bytes(method.as_bytes())) else { return false };
     let Ok(route) = api.router.find(&method, uri.path()) else { return false };

@@ -1,5 +1,5 @@
-//! The deck: the single entry point for questions. Holds the current generation, caches its answers, runs questions on bounded thread pools
-//! and notifies listeners of changes. Knows neither the API nor the terminal.
+//! The query service: the single entry point for queries. Holds the current snapshot, caches its results, runs queries on bounded thread
+//! pools and notifies listeners of changes. Knows neither the API nor the terminal.
 
 pub mod as_of;
 pub mod cached;
@@ -50,7 +50,7 @@ use model::{
 use store::cache::{CacheOptions, trim_heap};
 use wire::Wire;
 
-/// Sizes and settings of the deck.
+/// Sizes and settings of the query service.
 #[derive(Debug, Clone)]
 pub struct DeckOptions {
     pub settings: AnswerSettings,
@@ -62,9 +62,9 @@ pub struct DeckOptions {
     pub memo_bytes: u64,
     /// The on-disk cache of large tables.
     pub cache: CacheOptions,
-    /// Client for remote files; `None` restricts the deck to local ones.
+    /// Client for remote files; `None` restricts the service to local ones.
     pub wire: Option<Arc<Wire>>,
-    /// Tables that come by themselves.
+    /// Live tables.
     pub feed: FeedOptions,
     /// What is later is not known; none: the present.
     pub as_of: Option<Time>,
@@ -98,7 +98,7 @@ pub enum DeckEvent {
     LoadFailed(String),
     /// A background task ended; carries the message for the user.
     Notice(String),
-    /// A table that comes by itself came.
+    /// Rows of a live table were fetched.
     FeedRefreshed { table: String, rows: u64 },
     /// It did not, or not all of it; carries the reason for the user.
     FeedFailed { table: String, reason: String },

@@ -1,5 +1,5 @@
 //! Background work with a durable store: deep-analysis jobs, which run several analyses of several tokens, and alerts, which are evaluated
-//! on each generation of the data. A request is acknowledged only once it is on disk. Knows neither the API nor the terminal.
+//! on each data snapshot. A request is acknowledged only once it is on disk. Knows neither the API nor the terminal.
 
 mod alert;
 mod alerts;

@@ -76,7 +76,7 @@ pub trait Question: Request {
     const NEEDS: &'static [&'static str] = &["candles", "posts", "holders", "transfers"];
     /// Whether it is slow enough that it must not delay quick questions.
     const HEAVY: bool = false;
-    /// Whether the body says what `as_of` returns. The header does for all.
+    /// Whether the body contains the time that `as_of` returns. The header always does.
     const DATED: Dated = Dated::Explained;
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Answer>;
@@ -117,7 +117,7 @@ pub trait Question: Request {
     }
 }
 
-/// A question that is asked with a JSON body.
+/// A query with a JSON body.
 pub trait BodyQuestion: Question {
     /// Parses parameters and body. Errors: those of the parameters, then of the body's members.
     fn parse_request(arguments: &Arguments<'_>, body: &[u8]) -> Result<Self>;

@@ -1,4 +1,4 @@
-//! Answers within a language model's means: one that is too long is cut where it loses least, and says what was left out.
+//! Results within a language model's context: a result that is too long is cut where it loses least, and lists what was omitted.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,8 @@ const NOTICE: usize = 200;
 /// A nested list with this share of a whole answer is left out before any row is.
 const NESTED_SHARE: f64 = 0.25;
 
-/// Cuts the answer to so many bytes; its member `cut` says what was left out. `None` if it is short enough, no JSON, or nothing can be left out of it.
+/// Cuts the result to this many bytes; its field `cut` lists what was omitted. `None` if it is short enough, not JSON, or has nothing to
+/// omit.
 pub(super) fn cut(body: &[u8], bytes: usize) -> Option<Vec<u8>> {
     if body.len() <= bytes {
         return None;

@@ -6,7 +6,7 @@ pub(super) fn description(tool: &str) -> Option<&'static str> {
     DESCRIPTIONS.iter().find(|(name, _)| *name == tool).map(|(_, text)| *text)
 }
 
-/// What is asked for where the client says nothing: enough to choose by. The given value leaves nothing out.
+/// Defaults of a tool if the client sets nothing: enough to choose by. The last value omits nothing.
 pub(super) const LEAN: &[(&str, &str, &str)] = &[
     ("tokens", "only", "token_address,symbol,name,chains,price,market_cap,price_change_24h,holders,holders_growth"),
     ("tokens", "limit", "20"),
@@ -17,8 +17,8 @@ pub(super) const LEAN: &[(&str, &str, &str)] = &[
     ("table", "limit", "50"),
 ];
 
-/// What is told of an argument in place of its meaning, as people read it; nothing where its name or an answer says it. Of one tool, or of all
-/// others.
+/// Short descriptions of arguments that replace the meaning in the API; empty if the name or an error explains it. For one tool, or for all
+/// tools without an own entry.
 pub(super) const SHORT: &[(&str, &str, &str)] = &[
     ("compare", "period", "Last days."),
     ("compare", "base", "Benchmark token. Default: the first."),

@@ -1,5 +1,5 @@
-//! JSON-RPC lines between a client and the protocol's server: a line that is no JSON is answered, which rmcp would drop. What the messages
-//! mean is not known here.
+//! JSON-RPC lines between a client and the protocol's server: a line that is not JSON gets an error response, which rmcp would omit. The
+//! meaning of the messages is not known here.
 
 use rmcp::model::ErrorCode;
 use serde::de::IgnoredAny;

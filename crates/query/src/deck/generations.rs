@@ -142,7 +142,7 @@ impl Deck {
         due
     }
 
-    /// Forgets the answers and the decks of generations that are no longer answered from.
+    /// Drops the results and point-in-time services of expired snapshots.
     fn forget_answers(&self) {
         let past = self.forget_as_of();
         self.memo.retain(|key, _| past.contains(&key.0) || self.answers_from(key.0));

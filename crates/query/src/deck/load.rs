@@ -154,7 +154,7 @@ impl Deck {
         outcome
     }
 
-    /// Whether the person asks for data again that are here whole: then a node is asked anew; a start answers with what is kept.
+    /// Whether the user reloads data that is already loaded completely: then a node is queried again; a start uses the cache.
     fn is_again(&self, folder: &Path) -> bool {
         self.snapshot().is_ok_and(|before| before.dataset.folder == folder && before.dataset.importing.is_empty())
     }

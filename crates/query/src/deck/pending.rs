@@ -1,4 +1,4 @@
-//! A pending answer: polled by the terminal, awaited by the API, cancelled on drop.
+//! A pending result: polled by the terminal, awaited by the API, canceled on drop.
 
 use std::{
     future::Future,

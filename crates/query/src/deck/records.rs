@@ -63,7 +63,7 @@ impl Drop for Place<'_> {
     }
 }
 
-/// Counts until nothing is wanted, or the deck is gone.
+/// Computes until no record is wanted, or the query service is dropped.
 fn count_all(deck: &Weak<Deck>, counting: &AtomicBool) {
     let is_due = || deck.upgrade().and_then(|deck| deck.snapshot().ok()).is_some_and(|newest| newest.track_records.due().is_some());
     loop {
@@ -89,7 +89,7 @@ fn count_newest(deck: &Weak<Deck>, _: &Place<'_>) {
     }
 }
 
-/// Errors: the record cannot be counted; cancelled, as the generation is no longer the newest.
+/// Errors: the record cannot be computed; canceled, because the snapshot was replaced.
 fn one(deck: &Weak<Deck>, snapshot: &Arc<Snapshot>, timeframe: &'static str, cache: Option<&Path>) -> Result<WholeRecord> {
     let is_wanted = || deck.upgrade().is_some_and(|deck| deck.is_newest(snapshot));
     let step = |_, _| if is_wanted() { Ok(()) } else { Err(Problem::new(Code::Cancelled, "The data was reloaded.")) };

@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const POLL: Duration = Duration::from_secs(2);
 
 impl Deck {
-    /// Starts reloading on file changes, on a thread that ends with the deck.
+    /// Starts reloading on file changes, on a thread that ends with the query service.
     pub fn watch(self: &Arc<Self>) -> Result<(), String> {
         let (wake, wakes) = sync_channel(1);
         let waker = wake.clone();

@@ -20,7 +20,7 @@ use wire::{Wire, web::WebhookUrl};
 /// Time between two starts.
 const PAUSE: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_mins(1);
-/// Starts in a minute, those that wait included; what comes beyond it is dropped.
+/// Starts per minute, including those in the queue; further ones are dropped.
 const PER_MINUTE: usize = 20;
 /// How long a command may run.
 const COMMAND_TIME: Duration = Duration::from_secs(10);
@@ -61,7 +61,7 @@ impl AlertRoutes {
     }
 }
 
-/// A fired alert, with what the data say of its token.
+/// A fired alert, with the token's data.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct AlertMessage {
     pub(super) fired: FiredAlert,

@@ -79,8 +79,8 @@ impl AlertWatch {
         }
     }
 
-    /// After a record was published, the tokens that meet a condition on advice are others although the data are the same: those that the
-    /// alerts were checked by are replaced, and nothing fires. Errors: those of the store.
+    /// After a track record was published, other tokens may match a condition on advice, although the data is the same: the previous
+    /// matches are replaced, and nothing fires. Errors: those of the store.
     fn take_record(&mut self, shared: &Shared, snapshot: &Snapshot, progress: &Progress) -> Result<()> {
         let records = snapshot.track_records.version();
         if records == self.records {

@@ -1,5 +1,5 @@
-//! The job threads: workers that take jobs from the queue and ask the deck, one that announces job changes by any process, and one that
-//! checks the alerts.
+//! The job threads: workers that take jobs from the queue and run their queries, one that announces job changes by any process, and one
+//! that checks the alerts.
 
 use std::{
     collections::HashMap,
@@ -273,7 +273,7 @@ impl Shared {
         alerts::open_dataset(&self.deck)
     }
 
-    /// Claims the open dataset's next queued job, if this process owns its queue and the data are loaded.
+    /// Claims the open dataset's next queued job, if this process owns its queue and the data is loaded.
     fn next(&self) -> Result<Option<ClaimedJob>> {
         let dataset = self.dataset();
         if !self.owner.is_owner(&dataset) || self.deck.complete_snapshot().is_err() || !self.store.any_queued(&dataset)? {

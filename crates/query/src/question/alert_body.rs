@@ -1,4 +1,4 @@
-//! The body that asks for an alert, to be set or rehearsed: its shape, and how it is read.
+//! The body of a request to create or backtest an alert: its shape, and how it is parsed.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,7 +14,7 @@ use model::{
     error::{Code, Problem, Result},
 };
 
-/// Body of POST /alerts and POST /alerts/rehearse.
+/// Body of POST /alerts and POST `/alerts/rehearse`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields, example = json!({ "token_address": EXAMPLE_TOKEN, "condition": "price>20" }))]
 pub struct AlertBody {

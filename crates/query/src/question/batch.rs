@@ -106,7 +106,7 @@ pub struct TokenSecurity {
 }
 
 impl<A> BatchPart<A> {
-    /// Wraps an answer or its error. Errors: the request was cancelled, which is no error of the token's.
+    /// Wraps a result or its error. Errors: the request was canceled, which is not an error of the token.
     pub fn of(token_address: Address, answer: Result<A>) -> Result<Self> {
         match answer {
             Ok(answer) => Ok(Self::Answer(answer)),

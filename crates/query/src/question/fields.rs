@@ -57,7 +57,7 @@ macro_rules! columns {
         /// All values of `fields`, in the order of the answer.
         pub const FIELDS: &[&str] = &[$($known,)* OWN_COLUMNS, $($name,)*];
 
-        /// The figures that are computed on request; the others are precomputed.
+        /// The metrics that are computed on request; all other metrics are precomputed.
         pub const COMPUTED: &[&str] = &[$($name),*];
 
         $(const _: () = assert!(

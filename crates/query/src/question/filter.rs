@@ -258,7 +258,7 @@ impl Filter {
     }
 }
 
-/// The first result that is `decisive`, else unknown if one is unknown, else the opposite: Kleene's conjunction and disjunction.
+/// The first result that is `decisive`; otherwise unknown if one is unknown, or the opposite: Kleene's conjunction and disjunction.
 fn decided_by(decisive: bool, results: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     let mut all = Some(!decisive);
     for result in results {

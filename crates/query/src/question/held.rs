@@ -28,7 +28,7 @@ use model::{
 };
 use store::{cell::in_frame, grid::Grid};
 
-/// Most tokens of one address where the holders stay at an engine, which is asked for each.
+/// Maximum number of tokens per address if the holders are queried in place, with one query per token.
 const TOKENS_MAX: u64 = 100;
 const ADDRESS: Parameter = parameter("address", ParameterKind::Holder, "Address of a holder.");
 

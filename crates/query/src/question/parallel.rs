@@ -1,5 +1,5 @@
-//! Parallel work inside one question, on threads of its own. On the deck's pool it could deadlock: a thread waiting for its parts would run
-//! another question meanwhile, which may wait for this one.
+//! Parallel work inside one query, on threads of its own. On the service's pool it could deadlock: a thread waiting for its parts would run
+//! another query meanwhile, which may wait for this one.
 
 use std::{
     any::Any,

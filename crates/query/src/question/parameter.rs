@@ -56,13 +56,13 @@ pub enum ParameterKind {
     Flag,
     /// Free text in the query.
     Text,
-    /// Text in the query of up to so many characters, parsed by the question itself.
+    /// Text in the query with this maximum number of characters, parsed by the query itself.
     Line(usize),
     /// A column of the table in the path, given in the query; required.
     Column,
     /// A chain's name in the query.
     Chain,
-    /// The number of a generation of the data in the query.
+    /// Number of a data snapshot in the query.
     Generation,
     /// An RFC 3339 time, a date or epoch seconds in the query.
     Time,
@@ -118,7 +118,7 @@ pub const AS_OF_PARAMETER: Parameter = parameter(
     without history, which show current values.",
 );
 
-/// Accepted by every question: the answer is of that generation of the data.
+/// Accepted by every query: pins the data snapshot.
 pub const GENERATION: &str = "generation";
 pub const GENERATION_PARAMETER: Parameter = parameter(
     GENERATION,

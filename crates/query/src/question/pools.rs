@@ -19,7 +19,7 @@ use super::{
 use analysis::dex::sale::{TokenPool, pools};
 use model::{address::Address, error::Result};
 
-/// USD sold unless another amount is asked for.
+/// Default sell size in USD.
 pub const AMOUNT_DEFAULT: u64 = 10_000;
 /// The largest amount: more than any token is worth.
 pub const AMOUNT_MAX: u64 = 1_000_000_000_000;

@@ -1,5 +1,5 @@
-//! The question behind POST /alerts/rehearse: when an alert would have fired over the history, and what came after. Each day is judged at its
-//! end, by what was known then: the figures are those that a question with `as_of` of that day answers.
+//! The query behind POST `/alerts/rehearse`: when an alert would have fired over the history, and what followed. Each day is evaluated at
+//! its end, with what was known then: the values are those of a query with `as_of` of that day.
 
 use std::{
     borrow::Cow,
@@ -173,7 +173,7 @@ fn cancelled() -> Problem {
     Problem::new(Code::Cancelled, "The backtest was canceled.")
 }
 
-/// Errors: a column whose value on a day of the past is not computed here, or candles that stay at their source.
+/// Errors: a column whose value on a past day is not computed here, or candles that are queried in place.
 fn check_columns(conditions: &Filter, snapshot: &Snapshot) -> Result<()> {
     snapshot.require(&["candles"])?;
     if snapshot.dataset.in_place("candles").is_some() {
@@ -266,7 +266,7 @@ impl PastJudge<'_> {
 }
 
 impl Rehearsal {
-    /// What came after the firings, and the firings, as tables of texts: each its header and its rows.
+    /// The price moves after the triggers, and the triggers, as text tables: each with header and rows.
     pub fn tables(&self) -> [RehearsalTable; 2] {
         let outcome = |outcome: &RehearsedOutcome| {
             let errors = outcome.standard_errors.map_or_else(|| format::MISSING.to_owned(), |errors| format::fixed(errors, 1));
@@ -345,7 +345,7 @@ impl RehearsalQuestion {
     }
 }
 
-/// The tables that the conditions ask and whose rows are those of today.
+/// The tables without history that the conditions use.
 fn of_today(conditions: &Filter, snapshot: &Snapshot) -> Vec<&'static str> {
     let own = own_columns(&snapshot.dataset);
     let of_today = OF_TODAY.iter().copied().chain(own.iter().map(|column| (column.name, "tokens")));

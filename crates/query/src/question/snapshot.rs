@@ -34,7 +34,7 @@ pub struct Snapshot {
     /// Cached pattern track records.
     pub track_records: TrackRecordCache,
     pub symbols: SymbolOrder,
-    /// Figures worked out from rows that stay at their source.
+    /// Metrics computed from rows that are queried in place.
     pub figures: FigureCache,
     /// Hash of every input of answers: program version, settings, sources.
     digest: [u8; 32],

@@ -49,7 +49,7 @@ fn timeframes_in(series: &[(Interval, Candles<'_>)]) -> impl Iterator<Item = &'s
     TIMEFRAMES.iter().copied().filter(|word| frames::frame(series, interval(word)).is_some_and(|frame| !frame.as_candles().is_empty()))
 }
 
-/// The start of the token's last candle of this length; by default of a daily one, or one of the length that the data have.
+/// Start of the token's last candle of this length. Default: a daily candle, or one of the length in the data.
 pub(super) fn last_candle(snapshot: &Snapshot, token: &Address, interval: Option<Interval>) -> Option<Time> {
     let candles = candles_of(snapshot, token).ok()?;
     let series = candles.series();

@@ -175,8 +175,8 @@ impl TrackRecordQuestion {
     }
 }
 
-/// Makes the advice of a token from its patterns, the record of all tokens, the age of its candles and its security, which is asked only
-/// where the word would be to buy.
+/// Computes the advice for a token from its patterns, the track record of all tokens, the age of its candles and its security, which is
+/// checked only if the advice would be to buy.
 pub fn advise(
     snapshot: &Snapshot,
     token: &Address,

@@ -15,7 +15,7 @@ use store::wall_clock::now;
 const NOT_LIVE: &str = "this dataset has no live `tokens` table; add provider = \"dexscreener\" under [tables.tokens] in its \
     dataset.toml, or create a live dataset with `tokendeck new`";
 
-/// Stops a search where its task is cancelled.
+/// Stops a search when its task is canceled.
 struct Stops<F>(F);
 
 impl<F: Fn() -> bool + Send + Sync> RefreshWatch for Stops<F> {
@@ -25,8 +25,8 @@ impl<F: Fn() -> bool + Send + Sync> RefreshWatch for Stops<F> {
 }
 
 impl Deck {
-    /// Opens the dataset in the folder whose tokens come by themselves; where there is none it is made, without a token. Nothing is fetched
-    /// before one is added. Returns whether there are rows.
+    /// Opens the live dataset in the folder, or creates one without tokens. Nothing is fetched before a token is added. Returns whether
+    /// there are rows.
     pub fn begin_live(self: &Arc<Self>, folder: &Path) -> Result<bool, String> {
         if !folder.join(FILE).exists() {
             create(folder, &[], &provider::all(self.options.feed.own_providers.as_deref(), None)?, None)?;
@@ -48,8 +48,8 @@ impl Deck {
         work(&FindContext { dataset: &folder, providers: &providers, wire, now: now(), watch })
     }
 
-    /// Hosts that a search asks and that the person did not agree to, with the number of requests. Errors: tokens of this dataset do not
-    /// come by themselves.
+    /// Hosts that a search contacts and that the user has not allowed yet, with the number of requests. Errors: the dataset has no live
+    /// `tokens` table.
     pub fn search_hosts(&self) -> Result<BTreeMap<String, u64>, String> {
         self.with_search(Arc::new(Unwatched), |context| {
             let mut hosts = search_hosts(context);

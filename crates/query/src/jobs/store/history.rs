@@ -98,7 +98,7 @@ mod tests {
     };
     use model::address::Address;
 
-    /// Days of age of the ended jobs that are left after a new one, where the clock is so many days ahead.
+    /// Ages in days of the ended jobs that remain after a new one, if the clock is `ahead` days ahead.
     fn left_after(ages: &[i64], ahead: i64) -> Vec<i64> {
         let (mut store, _folder) = store(HistoryLimits { days: 90, ..LIMITS });
         let today = now();

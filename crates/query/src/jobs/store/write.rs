@@ -109,7 +109,7 @@ impl JobStore {
         })
     }
 
-    /// Ends a job whose tasks have all ended: as `terminated` if every one failed, else as `completed`.
+    /// Ends a job whose tasks have all ended: as `terminated` if every one failed, otherwise as `completed`.
     pub(in crate::jobs) fn finish(&self, id: &str) -> StoreResult<()> {
         self.write(Durability::Synced, |tx| {
             let any = "SELECT EXISTS (SELECT 1 FROM task WHERE job_id = ? AND status <> 'failed')";

@@ -1,5 +1,5 @@
-//! Conditions as an SQL expression, for rows that stay at an engine. It must judge a row as `compare` does: what it cannot say is refused.
-//! SQL's NULL is the missing value: a condition on it is unknown, by the same logic.
+//! Conditions as an SQL expression, for rows that are queried in place. It must evaluate a row as `compare` does: what it cannot express is
+//! rejected. SQL's NULL is the missing value: a condition on it is unknown, by the same logic.
 
 use super::{ColumnKind, ConditionValue, Filter, FilterColumn, Operator, Term};
 use model::time::Time;

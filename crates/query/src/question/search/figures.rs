@@ -1,4 +1,4 @@
-//! Figures of many tokens. Where their candles stay at an engine, those of some tokens at a time are fetched, and the figures are kept.
+//! Metrics of many tokens. If their candles are queried in place, they are fetched for some tokens at a time, and the metrics are cached.
 
 use std::sync::Mutex;
 

@@ -88,7 +88,7 @@ fn tokens_of<'a>(snapshot: &'a Snapshot, name: &str) -> Vec<(usize, &'a TokenSum
     Vec::new()
 }
 
-/// Says which tokens have the name, the largest first: each as `UNI@base` where that is the only one, else by its address.
+/// Lists the tokens with this name, the largest first: each as `UNI@base` if only one token on that chain has it, otherwise by its address.
 fn ambiguous(name: &str, tokens: &[&TokenSummary]) -> String {
     let is_alone = |chain: &&Chain| tokens.iter().filter(|token| token.chains.contains(chain)).count() == 1;
     let told = |token: &&TokenSummary| {

@@ -74,13 +74,13 @@ impl<'a> PageRequest<'a> {
         if self.is_scanned() { self.scanned_page(limit, progress) } else { self.ordered_page(limit, progress) }
     }
 
-    /// Whether rows are filtered while they are scanned: a large table in its own order is read only up to the end of the page. Then the page
-    /// begins at a row of the table, else after so many rows that match.
+    /// Whether rows are filtered during the scan: a large table in its own order is read only up to the end of the page. Then the page
+    /// begins at a row of the table; otherwise it begins after a number of matching rows.
     fn is_scanned(&self) -> bool {
         self.table.large().is_some() && !self.query.filter.is_empty() && self.query.sort.is_empty()
     }
 
-    /// A page of rows that stay at their source. Errors: they are to be fetched.
+    /// A page of rows that are queried in place. Errors: they must be fetched.
     fn remote_page(&self, remote: &RemoteQuery<'_>, limit: u64) -> Result<Page> {
         let start = self.cursor.start as u64;
         let (rows, total) = remote.page(self.snapshot, start..start.saturating_add(limit), &self.cursor.after)?;

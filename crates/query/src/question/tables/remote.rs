@@ -1,5 +1,5 @@
-//! Queries of a table that stays at an engine, which filters, sorts and counts its rows: the conditions in SQL, the tokens they name, and the
-//! place of a page.
+//! Queries of a table that is queried in place at its source, which filters, sorts and counts its rows: the conditions in SQL, the tokens
+//! they name, and the position of a page.
 
 use std::{ops::Range, sync::Arc};
 

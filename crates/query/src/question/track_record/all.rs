@@ -25,7 +25,7 @@ use model::{
 /// Most tokens that are followed, of the largest market cap: each takes seconds.
 const TOKENS_MAX: usize = 1_000;
 
-/// Is told (done, total), total 0 while unknown. Errors: cancelled.
+/// Receives (done, total); total is 0 while unknown. Errors: canceled.
 type Step<'a> = &'a dyn Fn(u64, u64) -> Result<()>;
 
 /// Whether the figure of a token changes with the record of all tokens.
@@ -66,8 +66,8 @@ pub(super) fn check_held(snapshot: &Snapshot) -> Result<()> {
     held(snapshot, &candidates(snapshot)).map(drop)
 }
 
-/// The tokens that count once each, and the digest of their candles and of the rules they are followed by. Errors: their candles stay at
-/// their source; cancelled.
+/// The tokens to evaluate, without duplicates, and the digest of their candles and of the rules. Errors: their candles are queried in
+/// place; canceled.
 pub fn digest(snapshot: &Snapshot, timeframe: &'static str, step: Step<'_>) -> Result<(Vec<Address>, [u8; 32])> {
     let all = candidates(snapshot);
     let _held = held(snapshot, &all)?;
@@ -88,8 +88,7 @@ pub fn digest(snapshot: &Snapshot, timeframe: &'static str, step: Step<'_>) -> R
     Ok((tokens, hash.finalize().into()))
 }
 
-/// Counts the record of these tokens, or takes the pattern records that are `known`. Reports each token that was followed. Errors:
-/// cancelled.
+/// Computes the track record of these tokens, or uses the pattern records that are `known`. Reports each evaluated token. Errors: canceled.
 pub fn count(
     snapshot: &Snapshot,
     timeframe: &'static str,

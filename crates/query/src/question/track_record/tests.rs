@@ -30,7 +30,7 @@ fn market_with(tokens: &str, closes: &[Vec<f64>], more: &[(&str, &str)]) -> Snap
     tests::snapshot(&[&[("tokens", tokens.as_str()), ("candles", &rows)], more].concat())
 }
 
-/// Counts the record of all tokens as the deck does.
+/// Computes the track record of all tokens as the query service does.
 fn counted(snapshot: &Snapshot, timeframe: &'static str) -> WholeRecord {
     let step = |_, _| Ok(());
     let (tokens, digest) = digest(snapshot, timeframe, &step).expect("candles that are here");

@@ -313,7 +313,7 @@ impl Tree {
     }
 }
 
-/// The deciding value if a part has it, else unknown if a part is, else the other.
+/// The deciding value if a part has it; otherwise unknown if a part is unknown, or the opposite value.
 fn decided(parts: impl Iterator<Item = Option<bool>>, by: bool) -> Option<bool> {
     let parts: Vec<Option<bool>> = parts.collect();
     if parts.contains(&Some(by)) { Some(by) } else { (!parts.contains(&None)).then_some(!by) }
