@@ -1,5 +1,4 @@
-//! Which data a request chooses to be answered from: the newest, those of a generation, or as they were known at a time. What they are
-//! stands in the answer's headers.
+//! Which data a request uses: the newest, that of a snapshot, or a point in time. The response headers state which.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! The event log behind GET /events: one numbered sequence whose latest events are kept for clients that reconnect. `stream` sends them to
-//! one client.
+//! The event log behind GET /events: one numbered sequence whose latest events are stored for clients that reconnect. `stream` sends them
+//! to one client.
 
 use std::{
     collections::VecDeque,

@@ -289,7 +289,7 @@ impl Drop for Answering {
     }
 }
 
-/// Says which parameter of the request the endpoint does not know, and so ignores.
+/// Names the request's parameter that the endpoint does not know, and so ignores.
 pub fn unknown_parameter(api: &Api, method: &str, target: &str) -> Option<String> {
     let (uri, method) = (target.parse::<Uri>().ok()?, Method::from_bytes(method.as_bytes()).ok()?);
     let route = api.router.find(&method, uri.path()).ok()?;

@@ -68,7 +68,7 @@ pub struct DeckOptions {
     pub feed: FeedOptions,
     /// What is later is not known; none: the present.
     pub as_of: Option<Time>,
-    /// Whether the records of all tokens are counted in the background once they are asked for.
+    /// Whether the track records of all tokens are computed in the background once they are needed.
     pub counts_records: bool,
 }
 
@@ -234,7 +234,7 @@ impl TokenNames for Deck {
 }
 
 impl Deck {
-    /// Creates an empty deck over the dataset in `folder`; nothing is read until `load`.
+    /// Creates a query service over the dataset in `folder`; nothing is read until `load`.
     pub fn new(folder: &Path, options: DeckOptions) -> std::result::Result<Arc<Self>, String> {
         let quick = Lane::new("question", options.workers, options.queue)?;
         let heavy = Lane::new("inference", options.workers.saturating_sub(1), options.queue)?;
@@ -337,7 +337,7 @@ impl Deck {
         Ok(cached)
     }
 
-    /// Asks on a thread pool. Dropping the result cancels; `wake` is called once, when the answer is ready.
+    /// Runs a query on a thread pool. Dropping the result cancels it; `wake` is called once, when the result is ready.
     pub fn ask<Q: Question>(self: &Arc<Self>, question: Q, wake: impl FnOnce() + Send + 'static) -> PendingAnswer<Q::Answer> {
         let heavy = question.heavy();
         self.spawn(heavy, move |deck, progress, fetches| deck.answered(&*deck.snapshot()?, &question, progress, fetches), wake)

@@ -53,7 +53,7 @@ pub struct JobOptions {
     pub keep_days: u64,
     /// Maximum number of stored jobs; beyond it the oldest ended ones are deleted.
     pub keep_count: u64,
-    /// Where fired alerts are told outside the program.
+    /// Where fired alerts are sent outside the program.
     pub alert_routes: AlertRoutes,
 }
 
@@ -225,7 +225,7 @@ impl Jobs {
         Ok(job)
     }
 
-    /// Terminates a queued or running job; its findings are kept.
+    /// Terminates a queued or running job; its results remain.
     pub fn terminate(&self, id: &str) -> Result<Job> {
         self.known(id)?;
         let shared = self.workers.shared();

@@ -55,7 +55,7 @@ use model::{
     token::Token,
 };
 
-/// Whether the body of an answer says of what time it is, as `asOf`.
+/// Whether the body of a result contains its time, as `asOf`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dated {
     /// With `explain` alone: plain answers of the documented endpoints have no further member.

@@ -1,5 +1,5 @@
-//! What a language model is told of each tool: which question it answers, and which other tool answers the question that sounds like it. The
-//! words of HTTP stand nowhere here. A test holds the table against questions in plain English.
+//! Descriptions of the tools for language models: which question each answers, and which other tool answers a similar question. They
+//! contain no terms of HTTP. A test checks the table against questions in plain English.
 
 /// A tool's description.
 pub(super) fn description(tool: &str) -> Option<&'static str> {

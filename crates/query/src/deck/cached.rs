@@ -26,7 +26,7 @@ pub struct CachedAnswer<A> {
     pub links: Option<Box<str>>,
 }
 
-/// What the body of an answer says of its time, besides the answer.
+/// Time fields in the body of a result.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct BodyDates<'a> {

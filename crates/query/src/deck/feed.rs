@@ -32,7 +32,7 @@ const SHOWN_FOR: Duration = Duration::from_secs(5);
 /// Shortest time between two looks.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// Who keeps tables fresh, and for whom.
+/// Settings of the refreshes.
 #[derive(Clone, Default)]
 pub struct FeedOptions {
     /// Folder with a person's own descriptions of providers.
@@ -53,15 +53,15 @@ pub struct FeedTable {
     pub table: String,
     /// Display names of the providers that supplied the rows, or that will be requested.
     pub providers: Vec<String>,
-    /// What must be said beside the figures.
+    /// Attribution that must be shown with the data.
     pub credit: Vec<String>,
-    /// How often it comes, in milliseconds; none where only when asked for.
+    /// Refresh interval in milliseconds; `None` if it is refreshed only on demand.
     pub every: Option<i64>,
     pub last: Option<Time>,
     pub next: Option<Time>,
     /// Whether it is older than twice the time after which it should come.
     pub is_stale: bool,
-    /// Things asked for of all, while it is fetched.
+    /// Requests done of all, while it is fetched.
     pub progress: Option<(usize, usize)>,
     /// Until when the next request waits, and for whom.
     pub waiting: Option<(Time, String)>,
@@ -113,7 +113,7 @@ struct Feeds {
 }
 
 impl Deck {
-    /// Starts to keep tables fresh; once for a deck.
+    /// Starts refreshing live tables; once per query service.
     pub fn start_feed(self: &Arc<Self>) {
         if std::mem::replace(&mut self.feed.state.locked().runs, true) {
             return;

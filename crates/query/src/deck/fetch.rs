@@ -1,4 +1,4 @@
-//! Fetches the rows that a question misses, and asks it again: answering itself never waits for the network.
+//! Fetches the rows that a query lacks, and runs it again: the query itself never waits for the network.
 
 use std::{
     collections::{BTreeMap, HashSet},

@@ -78,8 +78,7 @@ impl Generations {
 }
 
 impl Deck {
-    /// The generation with this number: the current one, one that is kept, or the current one where its data are the same. Errors: it is
-    /// not kept.
+    /// The snapshot with this number: the current one, a retained one, or the current one if its data is the same. Errors: it has expired.
     pub fn generation(&self, reading: u64) -> Result<Arc<Snapshot>> {
         let (current, now) = (self.snapshot()?, Instant::now());
         let mut before = self.before.locked();

@@ -101,7 +101,7 @@ enum LoadCause {
 }
 
 impl Deck {
-    /// Loads the next generation on this thread and swaps it in. Listeners are told of a failure too.
+    /// Loads the next snapshot on this thread and swaps it in. Listeners are notified of failures too.
     pub fn load(self: &Arc<Self>) -> Result<Arc<Snapshot>, String> {
         self.load_because(LoadCause::Request).map_err(|error| error.to_string())
     }

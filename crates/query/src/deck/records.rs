@@ -1,5 +1,5 @@
-//! Counts the records of all tokens in the background, on one thread: those that answers of the current generation asked for. What was counted
-//! is kept in the cache folder by the digest of its candles. What a record is stands in `question::track_record`.
+//! Computes the track records of all tokens in the background, on one thread: those that results of the current snapshot need. Results are
+//! stored in the cache folder by the digest of their candles. `question::track_record` defines a record.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -37,8 +37,8 @@ impl Deck {
         }
     }
 
-    /// For a program that answers once: waits until every record that its first answer wanted is there, or is known to be kept nowhere.
-    /// Returns whether one came, so that the same question has another answer.
+    /// For a program that runs one query: waits until every track record that its first result needs is there, or is known not to be
+    /// stored. Returns whether one was added, so that the same query has another result.
     pub fn wait_for_kept_records(&self) -> bool {
         let Ok(snapshot) = self.snapshot() else { return false };
         while self.counting.load(Ordering::Acquire)

@@ -50,14 +50,14 @@ pub struct FiredAlert {
 }
 
 impl Alert {
-    /// Subject of the alert: the token's symbol, else its short address, else `any token`.
+    /// Subject of the alert: the token's symbol, its short address, or `any token`.
     pub fn about(&self) -> String {
         about(self.symbol.as_deref(), self.token_address.as_ref())
     }
 }
 
 impl FiredAlert {
-    /// Subject of the firing: the token's symbol, else its short address.
+    /// Subject of the trigger: the token's symbol, or its short address.
     pub fn about(&self) -> String {
         about(self.symbol.as_deref(), Some(&self.token_address))
     }

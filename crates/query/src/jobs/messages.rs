@@ -1,5 +1,5 @@
-//! Fired alerts told outside the program: to a command of the user's, and to a webhook. Each has a thread, so that nothing waits for them,
-//! and a rate. Decides neither what fires nor who is told inside.
+//! Notifications of fired alerts outside the program: to a command of the user, and to a webhook. Each has a thread, so that nothing waits
+//! for it, and a rate limit. Decides neither what fires nor what the program shows.
 
 mod command;
 
@@ -27,17 +27,17 @@ const COMMAND_TIME: Duration = Duration::from_secs(10);
 /// How long an idle thread waits before it looks whether the program ends.
 const IDLE: Duration = Duration::from_millis(500);
 
-/// Where fired alerts are told outside the program.
+/// Where fired alerts are sent outside the program.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AlertRoutes {
     pub command: Option<AlertCommand>,
     pub webhook: Option<WebhookUrl>,
-    /// Member of the webhook's JSON with the alert in words; empty for none.
+    /// Field of the webhook's JSON with the alert as text; empty for none.
     pub webhook_text: String,
 }
 
 impl AlertRoutes {
-    /// Whether the name may be that of the member with the words: it is no member of the firing itself.
+    /// Whether the name can be that of the text field: it is not a field of the trigger itself.
     pub fn is_text_member(name: &str) -> bool {
         let sample = FiredAlert {
             fired_id: 0,

@@ -1,5 +1,5 @@
-//! Ownership of a dataset's queue: the process that holds the lock on the dataset's lock file runs its jobs. The system releases the lock when
-//! the process ends, however it ends.
+//! Ownership of a dataset's queue: the process that owns the lock on the dataset's lock file runs its jobs. The system releases the lock
+//! when the process ends, however it ends.
 
 use std::{
     fs::File,

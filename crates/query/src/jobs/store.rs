@@ -96,7 +96,7 @@ impl JobStore {
     }
 }
 
-/// Why the store could not do what it was asked.
+/// Reason why a request to the store failed.
 #[derive(Debug, PartialEq)]
 pub(in crate::jobs) struct JobStoreError(Problem);
 

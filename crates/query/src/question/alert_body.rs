@@ -47,7 +47,7 @@ impl AlertBody {
         Ok(Self { token_address, condition: condition.trim().to_owned() })
     }
 
-    /// Maps a problem with a body's alert to the member's JSON pointer.
+    /// Maps a problem with a body's alert to the field's JSON pointer.
     pub fn refused(problem: Problem) -> Problem {
         match problem.code {
             Code::InvalidParameter => invalid("/condition", problem.detail.trim_start_matches("`condition`: ").trim_end_matches('.')),

@@ -1,5 +1,5 @@
-//! Batch questions about many tokens: GET /tokens?addresses=, GET /candles and GET /security. Each token has the answer or the error of its
-//! own endpoint; in the order asked, duplicates kept.
+//! Batch queries about many tokens: GET /tokens?addresses=, GET /candles and GET /security. Each token has the result or the error of its
+//! own endpoint, in the order requested, including duplicates.
 
 use std::collections::HashMap;
 

@@ -25,7 +25,7 @@ use model::{
     time::{DAY_MS, Time},
 };
 
-/// Maximum number of tokens of one comparison: more lines cannot be told apart.
+/// Maximum number of tokens of one comparison: more lines cannot be distinguished.
 pub const TOKENS_MAX: usize = 12;
 /// Maximum number of rows (timestamps) of one answer.
 const ROWS_MAX: usize = 10_000;

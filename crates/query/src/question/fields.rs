@@ -1,5 +1,5 @@
-//! The columns of the tokens' list, a row of one table each: a row is all it takes for the API, its document, `where`, `sort`, `fields`,
-//! exports and alerts. How the terminal draws a column is the terminal's affair, how a figure is computed that of `compute`.
+//! The columns of the token list, one table row each: a row is all it takes for the API, its document, `where`, `sort`, `fields`, exports
+//! and alerts. The terminal decides how to draw a column, and `compute` how to compute a metric.
 
 mod compute;
 
@@ -25,7 +25,7 @@ use model::{
     time::Time,
 };
 
-/// What a computed figure is made of; what several have in common is computed once.
+/// Source of a computed metric; shared sources are computed once.
 #[derive(Clone, Copy)]
 enum FigureSource {
     /// The trend of the trendline analysis.
@@ -180,12 +180,12 @@ columns! {
     }
 }
 
-/// Whether the column is a figure that is computed on request.
+/// Whether the column is a metric that is computed on request.
 pub fn is_computed(column: &str) -> bool {
     COMPUTED.contains(&column)
 }
 
-/// Whether the figure needs the security inference, which is slow.
+/// Whether the metric needs the security assessment, which is slow.
 pub fn is_inferred(column: &str) -> bool {
     SOURCES.iter().any(|(name, source)| *name == column && matches!(source, FigureSource::Security(_)))
 }

@@ -195,7 +195,7 @@ impl Filter {
         written(&self.terms)
     }
 
-    /// The text of the filter that asks for one condition more; `text` is that of this one.
+    /// The text of the filter with one more condition; `text` is that of this filter.
     pub fn with(&self, text: &str, condition: &str) -> String {
         let is_known = |term: &Term| matches!(term, Term::Compare { text, .. } if text == condition);
         match (text.trim(), self.terms.as_slice()) {

@@ -1,4 +1,4 @@
-//! The question behind GET /addresses/{address}/tokens: what an address holds of the tokens in the data.
+//! The query behind GET /addresses/{address}/tokens: the tokens in the data that an address holds.
 
 use std::borrow::Cow;
 

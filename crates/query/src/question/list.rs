@@ -81,7 +81,7 @@ pub fn filter_and_sort<R: Listed>(rows: &mut Vec<R>, filter: &Filter, orders: &[
     sort_rows(rows, orders, |row, column| row.field(column).and_then(SortKey::of), |_, _| Ordering::Equal);
 }
 
-/// A sort key; texts in lower case, lists by their first member.
+/// A sort key; text in lower case, lists by their first element.
 #[derive(Debug, Clone, PartialEq, PartialOrd)]
 pub enum SortKey {
     Number(f64),

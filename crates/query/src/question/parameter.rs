@@ -162,7 +162,7 @@ impl<'a> Arguments<'a> {
         Ok(arguments)
     }
 
-    /// With symbols where addresses are asked for.
+    /// Accepts symbols in place of addresses.
     #[must_use]
     pub fn with_names(self, names: &'a dyn TokenNames) -> Self {
         Self { tokens: TokenReader::of(names), ..self }
@@ -195,7 +195,7 @@ impl<'a> Arguments<'a> {
         })
     }
 
-    /// An address that no symbol stands for.
+    /// An address that cannot be given as a symbol.
     pub fn holder(&self, name: &str) -> Result<Address> {
         let text = self.path_value(name);
         Address::parse(text).ok_or_else(|| {

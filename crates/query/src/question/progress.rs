@@ -45,7 +45,7 @@ impl Progress {
         self.0.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// A part of the answer is missing that may be there the next time, so that the answer is not kept.
+    /// A part of the result is missing but may be available next time, so the result is not cached.
     pub fn note_partial(&self) {
         self.0.partial.store(true, Ordering::Relaxed);
         if let Some(parent) = &self.0.parent {

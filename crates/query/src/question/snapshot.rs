@@ -94,8 +94,8 @@ impl Snapshot {
         Self { reading, ..self }
     }
 
-    /// Takes over what one reading of a dataset tells of the next: the scans that security compares, and the records of all tokens, which are
-    /// costly and hardly change.
+    /// Takes over the reusable parts of the previous snapshot: the scans that security compares, and the track records of all tokens, which
+    /// are costly and hardly change.
     pub fn inherit(&self, before: &Self) {
         if self.dataset.folder == before.dataset.folder {
             self.security.inherit(&before.security, before.dataset.importing.is_empty());
@@ -154,7 +154,7 @@ impl Snapshot {
         self.etag(&format!("{canonical}\nrecord {}", digest.as_deref().unwrap_or("none")))
     }
 
-    /// The request with what makes it ask these data again: their generation, and the time they are as of.
+    /// The request, pinned to this data: its snapshot number and its point in time.
     pub fn named_in(&self, target: &str) -> String {
         let target = with_parameter(target, GENERATION, &self.reading.to_string());
         let as_of = self.dataset.as_of.as_ref();

@@ -66,7 +66,7 @@ pub(super) fn members(all: &'static [&'static str], only: &[&'static str]) -> Ve
     if only.is_empty() { all.to_vec() } else { only.to_vec() }
 }
 
-/// The column type of a member.
+/// The column type of a field.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Shape {
     Text,

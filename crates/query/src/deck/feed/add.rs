@@ -1,4 +1,4 @@
-//! A token that a person adds while the program runs: found by the providers, kept in the dataset, and its rows fetched by the feed.
+//! Adding a token while the program runs: the providers find it, the dataset stores it, and the feed fetches its rows.
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
@@ -70,14 +70,14 @@ impl Deck {
         })
     }
 
-    /// Keeps a token that was found, and has its rows fetched.
+    /// Stores a token that was found, and fetches its rows.
     pub fn add_token(self: &Arc<Self>, found: &FoundTokens, token: &FoundToken) -> Result<(), String> {
         self.with_search(Arc::new(Unwatched), |context| found.keep(context, token).map_err(|error| error.to_string()))?;
         self.fetch_added();
         Ok(())
     }
 
-    /// Keeps a coin without a contract, and has its rows fetched.
+    /// Stores a coin without a contract, and fetches its rows.
     pub fn add_coin(self: &Arc<Self>, symbol: &str) -> Result<(), String> {
         self.with_search(Arc::new(Unwatched), |context| {
             keep_coin(context.dataset, symbol, context.now).map(drop).map_err(|error: RefreshError| error.to_string())

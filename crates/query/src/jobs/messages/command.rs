@@ -1,4 +1,5 @@
-//! The command that is told of a fired alert: its arguments with their placeholders, and a run of it, without a shell and never for long.
+//! The command that is notified of a fired alert: its arguments with their placeholders, and a run of it, without a shell and with a time
+//! limit.
 
 use std::{
     io,

@@ -12,7 +12,7 @@ const TOKENS_MAX: usize = 20_000;
 pub struct FigureCache(Mutex<HashMap<Address, Figures>>);
 
 impl FigureCache {
-    /// These figures of the token, if all are known.
+    /// These metrics of the token, if all are known.
     pub fn get(&self, token: &Address, names: &[&str]) -> Option<Figures> {
         self.0.locked().get(token)?.named(names)
     }

@@ -42,7 +42,7 @@ impl FilterError {
         Self { message: refused.message, at: at.clone(), code: refused.code }
     }
 
-    /// The message; where what is at fault stands in the text more than once, also at which character.
+    /// The message; if the faulty part occurs in the text more than once, with its character position.
     pub fn in_text(&self, text: &str) -> String {
         let part = text.get(self.at.clone()).unwrap_or_default();
         match text.get(..self.at.start) {

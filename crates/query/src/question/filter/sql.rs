@@ -8,8 +8,8 @@ use model::time::Time;
 const AMOUNT_MAX: &str = "115792089237316195423570985008687907853269984665640564039457584007913129639935";
 
 impl Filter {
-    /// Over these columns; empty where there is nothing to meet. A text is compared in its column in lower case, `NAME_small`, and a part of a
-    /// time in `NAME_text`. Errors: what cannot be said, continuing "`where`: ".
+    /// The SQL expression over these columns; empty if there are no conditions. Text is compared with its column in lower case,
+    /// `NAME_small`, and a part of a time with `NAME_text`. Errors: what SQL cannot express, as a clause.
     pub fn sql(&self, columns: &[FilterColumn]) -> Result<String, String> {
         if self.is_empty() { Ok(String::new()) } else { joined(&self.terms, " AND ", &|term| self.term_sql(term, columns)) }
     }

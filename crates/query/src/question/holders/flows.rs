@@ -1,4 +1,4 @@
-//! What the holders of a token received and sent, and their shares, as far as a request for holders asks for them.
+//! Amounts that a token's holders received and sent, and their shares, as far as a request needs them.
 
 use std::collections::HashMap;
 

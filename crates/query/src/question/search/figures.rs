@@ -22,7 +22,7 @@ const FETCHED_MAX: usize = 100;
 /// Most tokens of one answer whose candles are fetched: a query brings those of many.
 const CANDLES_OF_MAX: usize = 5_000;
 
-/// The named figures of these tokens, each with its own.
+/// The named metrics of these tokens.
 #[derive(Debug, Clone)]
 pub struct FiguresOf {
     pub tokens: Vec<Address>,

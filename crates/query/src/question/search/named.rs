@@ -140,7 +140,7 @@ mod tests {
         assert_eq!((named("uni"), named(" UNI "), named(&first.to_string())), (Ok(first), Ok(first), Ok(first)));
         assert_eq!(named("coin:BTC"), Ok(Address::coin("BTC")), "the query itself checks whether it is in the data");
         let several = named("LINK").unwrap_err();
-        assert!(several.starts_with(&format!("3 tokens have the name `LINK`: give one of `Link@bnb`, {fourth} on bnb")), "{several}");
+        assert!(several.starts_with(&format!("`LINK` is ambiguous (3 tokens); pass one of `Link@bnb`, {fourth} on bnb")), "{several}");
         assert!(several.contains("; `LINK@eth`, ") && several.contains("; `link@base`, "), "{several}");
         let place = |text: &str| several.find(text).unwrap_or_else(|| panic!("{text}: {several}"));
         assert!(place(&format!("{fourth} on bnb, market cap 9.00M")) < place(&format!("{second} on eth, market cap 5.00M")), "{several}");
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(named("link@bnb"), Ok(fourth));
         assert_eq!(named("Link@base"), Ok(sample::address("0x3")));
         assert!(named("link@polygon").unwrap_err().starts_with("no token has the symbol `link@polygon`"));
-        assert!(named("LINKK").unwrap_err().to_lowercase().contains("`linkk`. did you mean `link`?"));
+        assert!(named("LINKK").unwrap_err().to_lowercase().contains("`linkk`; did you mean `link`?"));
         let apart = "token_address,symbol,name,chain,decimals,market_cap\n0x1,OP,Optimism,op,18,5\n0x1,FAKE,Fake,base,6,";
         let snapshot = tests::snapshot(&[("tokens", apart)]);
         let named = |name: &str| named_token(&snapshot, name).map_err(|problem| problem.detail);
@@ -157,7 +157,7 @@ mod tests {
             assert!(named(name).unwrap_err().ends_with(&format!("{first}: FAKE on base, beside OP on oeth.")), "{name}");
         }
         assert!(named("fake@op").unwrap_err().starts_with("no token has"));
-        assert!(named("ZZZZZZ").unwrap_err().starts_with("no token has the symbol `ZZZZZZ`. Pass a symbol"));
+        assert!(named("ZZZZZZ").unwrap_err().starts_with("no token has the symbol `ZZZZZZ`; pass a symbol"));
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Rows of a table in groups: `by` a column, with counts, sums, means, smallest and largest values of others. Over every row that meets the
-//! conditions, chunk by chunk; cancellable. The figures are the analysis's.
+//! Rows of a table in groups: `by` a column, with counts, sums, means, minimums and maximums of other columns. Covers every row that
+//! matches the conditions, chunk by chunk, and can be canceled. The analysis computes the metrics.
 
 mod remote;
 mod split;
@@ -36,7 +36,7 @@ const BATCH_CHUNKS: usize = 64;
 /// Maximum number of groups that are shown.
 pub const SHOWN_MAX: usize = 10_000;
 
-/// A figure of each group: `count`, `sum:volume`.
+/// A metric of each group: `count`, `sum:volume`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GroupFigure {
     aggregate: Aggregate,
@@ -60,13 +60,13 @@ pub struct GroupQuery {
     pub rows: RowQuery,
     pub by: schema::Column,
     pub figures: Vec<GroupFigure>,
-    /// Empty: the largest first figure first.
+    /// If empty, the group with the largest first metric comes first.
     pub sort: Vec<Order>,
     /// Maximum number of groups in the frame.
     pub limit: usize,
 }
 
-/// The groups in their order: the column, then the figures.
+/// The groups in their order: the column, then the metrics.
 #[derive(Debug, Clone)]
 pub struct Groups {
     pub frame: DataFrame,
@@ -133,7 +133,7 @@ impl GroupQuery {
         }
     }
 
-    /// Every figure that a table with these columns has.
+    /// Every metric available for a table with these columns.
     pub fn proposals(known: &[schema::Column]) -> Vec<String> {
         let of = |aggregate: Aggregate| {
             known
@@ -145,7 +145,7 @@ impl GroupQuery {
         std::iter::once(Aggregate::Count.word().to_owned()).chain(made).collect()
     }
 
-    /// The `agg` that reads as these figures.
+    /// The `agg` parameter for these metrics.
     pub fn agg(&self) -> String {
         self.figures.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
     }

@@ -1,4 +1,4 @@
-//! Counts the record of all tokens. Whoever counts it asks `digest` first: the same candles have the same pattern records, which may be kept.
+//! Computes the track record of all tokens. Call `digest` first: the same candles have the same pattern records, which may be cached.
 
 use sha2::{Digest as _, Sha256};
 
@@ -28,7 +28,7 @@ const TOKENS_MAX: usize = 1_000;
 /// Receives (done, total); total is 0 while unknown. Errors: canceled.
 type Step<'a> = &'a dyn Fn(u64, u64) -> Result<()>;
 
-/// Whether the figure of a token changes with the record of all tokens.
+/// Whether the metric of a token changes with the track record of all tokens.
 pub fn is_weighed(field: &str) -> bool {
     matches!(field, "advice" | "recommendedAction")
 }

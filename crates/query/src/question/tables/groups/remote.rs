@@ -1,4 +1,4 @@
-//! Groups of the rows of a remote table: the engine counts and adds up, exactly as the analysis does, so that the figures are the same.
+//! Groups of the rows of a remote table: the source counts and adds up exactly as the analysis does, so that the metrics are the same.
 
 use polars::prelude::{Column, DataFrame, DataType, IntoColumn};
 
