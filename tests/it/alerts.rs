@@ -105,7 +105,7 @@ fn a_firing_right_before_the_end_is_told_after_the_restart() {
     let Bench { deck, jobs, state, .. } = &bench;
     jobs.stop();
     let restarted = || Jobs::open(state.path(), Arc::clone(deck), JobOptions::default()).unwrap();
-    assert_eq!(delivered(&restarted(), &mut AlertCursor::default()), ["A: price>20"], "nobody was told before");
+    assert_eq!(delivered(&restarted(), &mut AlertCursor::default()), ["A: price>20"], "no notification was sent before");
     assert_eq!(delivered(&restarted(), &mut AlertCursor::default()), [""; 0]);
 }
 

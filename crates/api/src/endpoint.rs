@@ -124,7 +124,7 @@ pub(super) const TAGS: &[(&str, &str)] = &[
     ("security", "Risk checks of code, transfers and holders."),
     ("dexes", "Where tokens trade."),
     ("analytics", "Rankings over all tokens."),
-    ("yield", "Where to place a portfolio."),
+    ("yield", "Yield allocation."),
     ("deep analysis", "Jobs that run every analysis on selected tokens."),
     ("alerts", "Conditions evaluated on each new data snapshot."),
     ("tables", "The tables of the dataset, row by row."),

@@ -1,4 +1,4 @@
-//! The question behind GET /tokens/{token_address}/candles.
+//! The query behind GET /tokens/{token_address}/candles.
 
 use std::{ops::Range, sync::Arc};
 

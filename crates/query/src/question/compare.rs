@@ -1,4 +1,4 @@
-//! The question behind GET /compare: percent change of several tokens from a common start, their drawdown and volatility, and the
+//! The query behind GET /compare: percent change of several tokens from a common start, their drawdown and volatility, and the
 //! correlations of their daily returns.
 
 use schemars::JsonSchema;

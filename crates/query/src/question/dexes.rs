@@ -1,4 +1,4 @@
-//! The questions behind GET /{contractAddress}/dexes, its detail, and GET /dexes.
+//! The queries behind GET /{contractAddress}/dexes, its detail, and GET /dexes.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! The question behind GET /analytics/tokens/holders-growth and its alias under /api.
+//! The query behind GET /analytics/tokens/holders-growth and its alias under /api.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! The questions behind GET /tokens/{token_address}/holders and /holder-counts.
+//! The queries behind GET /tokens/{token_address}/holders and /holder-counts.
 
 mod flows;
 

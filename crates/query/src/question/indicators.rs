@@ -1,4 +1,4 @@
-//! The question behind GET /technical/{contractAddress}/indicators.
+//! The query behind GET /technical/{contractAddress}/indicators.
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! The question behind GET /technical/{contractAddress}/patterns.
+//! The query behind GET /technical/{contractAddress}/patterns.
 
 use std::borrow::Cow;
 

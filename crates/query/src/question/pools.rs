@@ -1,4 +1,4 @@
-//! The question behind GET /tokens/{token_address}/pools: the pools of a token, and what selling an amount in each costs.
+//! The query behind GET /tokens/{token_address}/pools: the pools of a token, and what selling an amount in each costs.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! The questions behind GET /tokens/{token_address}/posts and GET /posts.
+//! The queries behind GET /tokens/{token_address}/posts and GET /posts.
 
 use std::{borrow::Cow, cmp::Ordering, sync::Arc};
 

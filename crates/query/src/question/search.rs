@@ -1,4 +1,4 @@
-//! The question behind GET /tokens: search and browse tokens, the way clients find addresses.
+//! The query behind GET /tokens: search and browse tokens, the way clients find addresses.
 
 pub mod condition;
 mod figures;

@@ -1,4 +1,4 @@
-//! The questions behind GET /tables and /tables/{table}: filtered and sorted rows of any table of the dataset, by page or all.
+//! The queries behind GET /tables and /tables/{table}: filtered and sorted rows of any table of the dataset, by page or all.
 
 mod chunks;
 pub mod column;

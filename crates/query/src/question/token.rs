@@ -1,4 +1,4 @@
-//! The question behind GET /tokens/{token_address}.
+//! The query behind GET /tokens/{token_address}.
 
 use super::{
     Question,

@@ -1,4 +1,4 @@
-//! The questions behind GET /technical/{contractAddress}/track-record and /technical/track-record. Each token's replay is cached for its
+//! The queries behind GET /technical/{contractAddress}/track-record and /technical/track-record. Each token's replay is cached for its
 //! generation; `all` counts the record of all tokens, in the background.
 
 mod all;

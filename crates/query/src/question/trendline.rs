@@ -1,4 +1,4 @@
-//! The question behind GET /technical/{contractAddress}/trendline.
+//! The query behind GET /technical/{contractAddress}/trendline.
 
 use super::{
     Question,

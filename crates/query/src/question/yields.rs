@@ -1,4 +1,4 @@
-//! The question behind POST /yield/optimize: the strictly validated portfolio and settings. The plan is computed in the analysis, its shape
+//! The query behind POST /yield/optimize: the strictly validated portfolio and settings. The plan is computed in the analysis, its shape
 //! is in `answer`.
 
 pub mod answer;

@@ -30,7 +30,7 @@ const ADD_SOURCES: &str = "ALTER TABLE job ADD COLUMN sources TEXT";
 const ADD_DATASET: &str = "
     ALTER TABLE job ADD COLUMN dataset TEXT;
     CREATE INDEX job_by_dataset ON job (dataset, job_id);
-    UPDATE task SET status = 'skipped', reason = 'An earlier version did not keep which dataset it was for: start it again.'
+    UPDATE task SET status = 'skipped', reason = 'An earlier version did not store the dataset of this job; start it again.'
         WHERE status IN ('queued', 'running') AND job_id IN (SELECT job_id FROM job WHERE status IN ('queued', 'running'));
     UPDATE job SET status = 'terminated' WHERE status IN ('queued', 'running');
 ";

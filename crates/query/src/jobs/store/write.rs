@@ -130,7 +130,7 @@ impl JobStore {
             }
             tx.execute("UPDATE job SET status = 'terminated' WHERE job_id = ?", [id])?;
             tx.execute(
-                "UPDATE task SET status = 'skipped', reason = 'The job was terminated before this was done.'
+                "UPDATE task SET status = 'skipped', reason = 'The job was terminated before this task finished.'
                      WHERE job_id = ? AND status IN ('queued', 'running')",
                 [id],
             )?;

@@ -24,12 +24,12 @@ impl Filter {
                 let all: Vec<String> = parts.chain(named).collect();
                 joined(&all, " OR ", &|said| Ok(format!("ifNull({said}, 0)")))
             }
-            Term::Word { word, .. } => Err(format!("only quoted words can be searched: write \"{word}\"")),
+            Term::Word { word, .. } => Err(format!("only quoted words can be searched there: write \"{word}\"")),
             Term::Compare { column, operator, wanted, text } => {
                 let kind = columns.iter().find(|known| known.name == *column).map(|known| known.kind);
                 let plain = operator.without_not();
                 let said = kind.and_then(|kind| comparison(column, kind, plain, wanted));
-                let said = said.ok_or_else(|| format!("`{text}` cannot be evaluated"))?;
+                let said = said.ok_or_else(|| format!("`{text}` cannot be evaluated there"))?;
                 Ok(if plain == *operator { said } else { format!("(NOT {said})") })
             }
             Term::Either(alternatives) => {

@@ -1,4 +1,4 @@
-//! The questions behind GET /tables/{table}/counts and /tables/{table}/describe: value counts and descriptive statistics of a column. Exact
+//! The queries behind GET /tables/{table}/counts and /tables/{table}/describe: value counts and descriptive statistics of a column. Exact
 //! over every row that meets the conditions, chunk by chunk; cancellable.
 
 mod remote;

@@ -155,7 +155,7 @@ impl<'a> RemoteQuery<'a> {
         };
         if skip > SKIPPED_MAX {
             let most = format::count(SKIPPED_MAX);
-            return Err(self.refusal(&format!("more than {most} rows precede this page; narrow them with a condition")));
+            return Err(self.refusal(&format!("more than {most} rows precede this page (narrow them with a condition)")));
         }
         Ok(self.ask(AskKind::Page(page(skip, from_end))))
     }

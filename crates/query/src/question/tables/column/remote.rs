@@ -25,7 +25,7 @@ pub(super) fn values(remote: &RemoteQuery<'_>, snapshot: &Snapshot, column: &Col
         Kind::Float => Some(NumberKind::Floats),
         Kind::Uint256 => {
             return Err(remote.refusal(&format!(
-                "the values of `{0}` cannot be counted; use `by` with `agg=min:{0},max:{0},mean:{0}` instead",
+                "the values of `{0}` cannot be counted there (use `by` with `agg=min:{0},max:{0},mean:{0}`)",
                 column.name
             )));
         }
@@ -35,7 +35,7 @@ pub(super) fn values(remote: &RemoteQuery<'_>, snapshot: &Snapshot, column: &Col
     let (answer, rows) = remote.answer(snapshot, ask)?.unwrap_or_default();
     if kind.is_some() && answer.height() > NUMBERS_MAX {
         let most = format::count(NUMBERS_MAX as u64);
-        let what = format!("`{}` has more than {most} distinct values; narrow the rows with `where`", column.name);
+        let what = format!("`{}` has more than {most} distinct values (narrow the rows with `where`)", column.name);
         return Err(remote.refusal(&what));
     }
     let unread = || Problem::new(Code::Defect, "Internal error: the values from the source cannot be read.");
