@@ -70,9 +70,16 @@ pub(super) fn of_each(tokens: Vec<Address>, names: &[&str], snapshot: &Snapshot,
 }
 
 fn too_many(count: usize, most: usize, missing: &Problem) -> Problem {
-    let limit = if missing.is_missing_state() { "reads the on-chain state" } else { "fetches the remote rows" };
-    let detail = format!(
-        "{count} tokens remain to be checked, but a list {limit} of at most {most}; add other conditions, or query the tokens one by one."
-    );
+    let detail = if missing.is_missing_state() {
+        format!(
+            "{count} tokens remain to be checked, but a list reads the on-chain state of at most {most} tokens; add other conditions, or query \
+             the tokens one by one."
+        )
+    } else {
+        format!(
+            "{count} tokens remain to be checked, but a list fetches the rows of at most {most} tokens from a source queried in place; add other \
+             conditions, or query the tokens one by one."
+        )
+    };
     Problem::new(Code::InvalidParameter, detail)
 }
