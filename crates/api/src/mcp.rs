@@ -116,8 +116,7 @@ pub(super) fn message_schema(_: &mut SchemaGenerator) -> Schema {
         "required": ["jsonrpc", "method"],
         "properties": {
             "jsonrpc": { "type": "string", "enum": ["2.0"] },
-            "id": { "type": ["string", "integer"], "description": "Without it, the message is a notification, which is answered with 202 \
-                and no body." },
+            "id": { "type": ["string", "integer"], "description": "Omit it to send a notification, which is answered with 202 and no body." },
             "method": { "type": "string", "description": "`initialize`, `ping`, `tools/list`, `tools/call` or another method of the \
                 protocol." },
             "params": { "type": "object" },
