@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A bot that is told of alerts: tokendeck posts each firing here, and the bot looks closer before it says anything.
+"""A bot that receives alerts: tokendeck posts each trigger here, and the bot checks the token before it prints a line.
 
     TOKENDECK_API_KEY=$(tokendeck key) python3 bot.py 8799
 
-Python 3 alone is needed. `say` is where your chat, mail or trading system comes in."""
+Needs only Python 3. Replace `say` with your chat, mail or trading system."""
 import json, os, sys, urllib.error, urllib.request
 from http.server import BaseHTTPRequestHandler, HTTPServer
 

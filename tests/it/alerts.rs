@@ -105,7 +105,7 @@ fn a_firing_right_before_the_end_is_told_after_the_restart() {
     let Bench { deck, jobs, state, .. } = &bench;
     jobs.stop();
     let restarted = || Jobs::open(state.path(), Arc::clone(deck), JobOptions::default()).unwrap();
-    assert_eq!(delivered(&restarted(), &mut AlertCursor::default()), ["A: price>20"], "nobody was told before");
+    assert_eq!(delivered(&restarted(), &mut AlertCursor::default()), ["A: price>20"], "no notification was sent before");
     assert_eq!(delivered(&restarted(), &mut AlertCursor::default()), [""; 0]);
 }
 
@@ -196,7 +196,7 @@ fn a_refused_alert_names_what_is_wrong_with_it() {
     };
     for (token, condition, code, says, pointer) in [
         (None, "", Code::InvalidParameter, "`condition` is empty", "/condition"),
-        (None, "usd", Code::InvalidParameter, "`condition`: `usd` is no condition", "/condition"),
+        (None, "usd", Code::InvalidParameter, "`condition`: `usd` is not a condition", "/condition"),
         (Some(A), "pric>2", Code::InvalidParameter, "did you mean `price`?", "/condition"),
         (Some(A), "price>many", Code::InvalidParameter, "`many` is not a number", "/condition"),
         (Some(B), "price>2", Code::TokenNotFound, "No token", "/token_address"),

@@ -268,7 +268,7 @@ fn a_failed_load_is_reported_until_one_succeeds() {
     assert!(lines.any(|line| line == ": listening"));
     let mut since = None;
     for (file, bytes, says, row) in [
-        ("tokens.csv", b"nothing of ours\n1\n".to_vec(), "lacks the column", None),
+        ("tokens.csv", b"something else\n1\n".to_vec(), "lacks the column", None),
         ("dataset.toml", b"\n\ntitel = 'x'\n".to_vec(), "unknown key `titel`", Some(3)),
         ("tokens.csv.gz", cut_off(&fs::read(folder.join("tokens.csv")).expect("readable")), "cut off", Some(2)),
     ] {

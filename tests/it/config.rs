@@ -79,8 +79,8 @@ fn wrong_values_are_told_with_what_was_expected() {
         ("analysis.whale_usd = 1979-05-27", "`analysis.whale_usd` is 1979-05-27: expected a number from 0 to 1000000000000000"),
         (
             "alerts.command = ['say', '{symbl}']",
-            "`alerts.command` is ['say', '{symbl}']: expected a program and its arguments, as in [\"notify-send\", \"--\", \"{symbol}\", \
-             \"{condition}\"], with no placeholder but {symbol}, {name}, {token_address}, {condition}, {value}",
+            "`alerts.command` is ['say', '{symbl}']: expected a program and its arguments, such as [\"notify-send\", \"--\", \"{symbol}\", \
+             \"{condition}\"], with no placeholders other than {symbol}, {name}, {token_address}, {condition}, {value}",
         ),
         (
             "alerts.webhook = 'http://hooks.example.org/verysecret'",

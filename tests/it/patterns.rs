@@ -175,7 +175,7 @@ fn a_timeframe_finer_than_the_data_is_refused_with_those_that_there_are() {
             let (status, answer) = ask(&api, &format!("/technical/{TOKEN}/{path}?{names}timeframe={timeframe}"));
             assert_eq!(status, expected, "{path} {timeframe}: {answer}");
             let says = answer["detail"].as_str().unwrap_or_default();
-            assert!(status == 200 || says.ends_with(&format!("has no `{timeframe}` candles: ask for `1d`, `1w`.")), "{path}: {says}");
+            assert!(status == 200 || says.ends_with(&format!("has no `{timeframe}` candles; available: `1d`, `1w`.")), "{path}: {says}");
         }
     }
     assert_eq!(ask(&api, &format!("/technical/{TOKEN}/trendline")).0, 200, "without a timeframe it takes the coarsest");

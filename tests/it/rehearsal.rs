@@ -123,9 +123,9 @@ fn an_alert_is_rehearsed_over_http_and_refused_with_the_member_that_is_wrong() {
     for (query, body, status, says) in [
         ("", json!({ "condition": "pric>2" }), 422, "did you mean `price`?"),
         ("", json!({ "condition": "" }), 422, "`condition` is empty"),
-        ("", json!({ "condition": "price>2", "x": 1 }), 422, "`/x`: no such member"),
-        ("", json!({ "condition": "score<40" }), 422, "`securityScore` is not rehearsed"),
-        ("", json!({ "condition": "advice:watch" }), 422, "`advice` is not rehearsed"),
+        ("", json!({ "condition": "price>2", "x": 1 }), 422, "`/x`: unknown field"),
+        ("", json!({ "condition": "score<40" }), 422, "`securityScore` cannot be backtested"),
+        ("", json!({ "condition": "advice:watch" }), 422, "`advice` cannot be backtested"),
         ("", json!({ "condition": "price>2", "token_address": format!("0x{:040}", 9) }), 422, "`/token_address`: No token"),
         ("?days=1", json!({ "condition": "price>2" }), 400, "`days`"),
         ("", json!([]), 422, "expected an object"),

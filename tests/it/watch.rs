@@ -303,7 +303,10 @@ fn a_load_requested_during_another_follows_it() {
 fn without_file_events_the_dataset_is_polled_and_this_is_said_once() {
     let mut desk = Desk::watched_by(|deck| deck.watch_by_polling("no more watches").unwrap(), |place| write(&place.join("data"), 1));
     assert_eq!(desk.deck.load_state().watching, Watching::Polling);
-    assert_eq!(desk.next_event(), Some(DeckEvent::Notice("no more watches: the dataset is looked at every 2 s instead".to_owned())));
+    assert_eq!(
+        desk.next_event(),
+        Some(DeckEvent::Notice("no more watches; checking the dataset for changes every 2 s instead".to_owned()))
+    );
     for price in 2..4 {
         fs::write(desk.folder.join("tokens.csv"), tokens(price)).unwrap();
         desk.until((price, 1));

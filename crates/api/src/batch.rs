@@ -45,13 +45,13 @@ const NDJSON: &str = "application/x-ndjson";
 pub(super) const FORMAT: Parameter = parameter(
     "format",
     ParameterKind::Word { words: &["json", "ndjson"], default: None },
-    "`ndjson`: a line for each token, as they are done; else as `Accept` says, else json.",
+    "`ndjson`: one line per token as it finishes. Default: the `Accept` header, then json.",
 );
 
 /// The parameters of GET /tokens without `addresses`.
 const SEARCH_PARAMETERS: &[Parameter] = WithFormat::<SearchQuestion>::PARAMETERS;
 
-/// Tokens of one request analysed concurrently.
+/// Tokens of one request analyzed concurrently.
 const AT_ONCE: usize = 4;
 /// Poll interval for noticing that the client has disconnected.
 const CLIENT_CHECK: Duration = Duration::from_millis(100);
@@ -62,12 +62,15 @@ pub(super) fn tokens(call: &Call<'_>) -> Answered {
     if call.query.split('&').any(named) {
         let arguments = Call { parameters: SEARCH_PARAMETERS, ..*call }.arguments()?;
         if let Some(word) = arguments.word(FORMAT.name)?.filter(|word| *word != "json") {
-            return Err(Problem::new(Code::InvalidParameter, format!("`format` is `{word}`: expected json, the one with `addresses`.")));
+            return Err(Problem::new(
+                Code::InvalidParameter,
+                format!("`format` is `{word}`, but with `addresses` only json is available."),
+            ));
         }
         // Refused instead of ignored: an ignored filter would make the answer look filtered.
         let of_the_list = |name: &str| name != FORMAT.name && TokenBatchQuestion::PARAMETERS.iter().all(|own| own.name != name);
         if let Some(other) = SEARCH_PARAMETERS.iter().find(|other| of_the_list(other.name) && arguments.is_chosen(other.name)) {
-            let detail = format!("`{}` is for the list, and `addresses` names the tokens themselves: leave one of them out.", other.name);
+            let detail = format!("`{}` applies to the list, not to `addresses`; remove one of them.", other.name);
             return Err(Problem::new(Code::InvalidParameter, detail));
         }
         ask::<TokenBatchQuestion>(&Call { parameters: TokenBatchQuestion::PARAMETERS, ..*call })
@@ -149,7 +152,7 @@ fn ask_each(
     }
 }
 
-/// Returns a token's NDJSON line; `None` if the answer was cancelled.
+/// Returns a token's NDJSON line; `None` if the query was canceled.
 fn line(token_address: Address, outcome: Result<Arc<CachedAnswer<<SecurityQuestion as Question>::Answer>>>) -> Option<Bytes> {
     /// Same JSON shape as `TokenSecurity`.
     #[derive(Serialize)]

@@ -1,5 +1,4 @@
-//! Which data a request chooses to be answered from: the newest, those of a generation, or as they were known at a time. What they are
-//! stands in the answer's headers.
+//! Which data a request uses: the newest, that of a snapshot, or a point in time. The response headers state which.
 
 use std::sync::Arc;
 
@@ -45,7 +44,7 @@ pub(super) struct Chosen {
     pub(super) as_of: Option<Time>,
 }
 
-/// The data that the request asks for. Errors: they cannot be had, or a format that is none of the endpoint's is asked for.
+/// The data of the request. Errors: it is unavailable, or the endpoint does not have the requested format.
 pub(super) fn chosen(api: &Api, endpoint: &Endpoint, query: Option<&str>) -> Result<Chosen> {
     let newest = || if endpoint.as_of { api.deck.snapshot().ok() } else { None };
     // A name may be encoded.
@@ -53,19 +52,13 @@ pub(super) fn chosen(api: &Api, endpoint: &Endpoint, query: Option<&str>) -> Res
     let Some(query) = query.filter(looked_at) else { return Ok(Chosen { snapshot: newest(), as_of: None }) };
     let arguments = Arguments::new(endpoint.parameters, &[], query)?;
     if let Some(word) = arguments.foreign(&FORMAT).filter(|word| *word != "json") {
-        let detail = format!(
-            "`{}` is `{}`: expected json, the one that {} {} answers.",
-            FORMAT.name,
-            clip(word),
-            endpoint.verb.method(),
-            endpoint.path
-        );
+        let detail = format!("`{}` is `{}`, but {} {} returns only json.", FORMAT.name, clip(word), endpoint.verb.method(), endpoint.path);
         return Err(Problem::new(Code::InvalidParameter, detail));
     }
     let (as_of, generation) = (arguments.as_of()?, arguments.generation()?);
     for (name, given) in [(AS_OF, as_of.is_some()), (GENERATION, generation.is_some())] {
         if given && !endpoint.as_of {
-            let detail = format!("`{name}` is not taken here: {} {} answers about the present.", endpoint.verb.method(), endpoint.path);
+            let detail = format!("`{name}` is not available here: {} {} always uses current data.", endpoint.verb.method(), endpoint.path);
             return Err(Problem::new(Code::InvalidParameter, detail));
         }
     }

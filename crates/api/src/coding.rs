@@ -187,7 +187,7 @@ fn coded(api: &Arc<Api>, coding: Coding, min: usize, reply: Reply) -> HandlerSte
     }
     HandlerStep::later(async move {
         let worked = tokio::task::spawn_blocking(work).await;
-        worked.map_err(|_| Problem::new(Code::Defect, "Coding the answer met a defect of the program."))
+        worked.map_err(|_| Problem::new(Code::Defect, "Internal error while compressing the response."))
     })
 }
 

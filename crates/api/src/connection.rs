@@ -134,7 +134,7 @@ impl WatchedStream {
         }
     }
 
-    /// Whether the deadline has passed; else schedules a wake-up for it.
+    /// Whether the deadline has passed; if not, schedules a wake-up for it.
     fn overdue(&mut self, deadline: Instant, context: &mut Context<'_>) -> bool {
         loop {
             if Instant::now() >= deadline {

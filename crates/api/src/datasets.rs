@@ -1,4 +1,4 @@
-//! The answer of GET /datasets: the loaded data, their sources and findings. Files are named relative to the dataset, never by an absolute
+//! The response of GET /datasets: the loaded data, its sources and issues. Files are named relative to the dataset, never by an absolute
 //! path of this machine.
 
 use std::path::Path;
@@ -18,43 +18,43 @@ use store::{Dataset, Table, TableFile, file_names::file_in};
 pub(super) struct Datasets {
     title: Option<String>,
     license: Option<String>,
-    /// Whether the data are synthetic: invented, not real.
+    /// Whether the data is synthetic: invented, not real.
     synthetic: bool,
     /// Increases with every load.
     generation: u64,
-    /// The time that the data are as of; null: the present.
+    /// Time of the point-in-time view; null for the present.
     as_of: Option<Time>,
-    /// Tables whose rows have no time: with `as_of` they are those of today.
+    /// Tables without history; with `as_of` they show current values.
     as_of_unknown: Vec<&'static str>,
-    /// The last load if it failed, so that the data are older than their files; null while they are current.
+    /// The last load if it failed, so that the data is older than its files; null if it is up to date.
     stale: Option<Stale>,
     /// One entry per table of the schema.
     tables: Vec<DatasetTable>,
-    /// The tables that come by themselves.
+    /// The live tables.
     feeds: Vec<DatasetFeed>,
 }
 
-/// A table that comes by itself.
+/// A live table.
 #[derive(Debug, Serialize, JsonSchema)]
 struct DatasetFeed {
     table: String,
-    /// Who gave the rows, else who is asked for them.
+    /// Provider that supplied the rows, or that will be requested.
     providers: Vec<String>,
-    /// What must be said beside the figures.
+    /// Attribution that must be shown with the data.
     credit: Vec<String>,
-    /// Seconds after which it comes again; null where only when asked for.
+    /// Refresh interval in seconds; null if the table is refreshed only on demand.
     every_seconds: Option<i64>,
-    /// When rows came last.
+    /// Time when rows were last fetched.
     last: Option<Time>,
-    /// When it is due.
+    /// Time of the next refresh.
     next: Option<Time>,
-    /// Whether it is older than twice that time.
+    /// Whether it is older than twice its refresh interval.
     stale: bool,
     /// Whether it is being fetched.
     fetching: bool,
-    /// Why the last fetch failed, in words.
+    /// Reason why the last fetch failed.
     failure: Option<String>,
-    /// What was odd about its rows.
+    /// Warnings about its rows.
     notes: Vec<String>,
 }
 
@@ -75,14 +75,14 @@ impl From<FeedTable> for DatasetFeed {
     }
 }
 
-/// A failed load; the data of the previous load stay in use.
+/// A failed load; the data of the previous load stays in use.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Stale {
     /// Time of the first failed load since the last successful one.
     since: Time,
-    /// Why the last load failed.
+    /// Reason why the last load failed.
     reason: String,
-    /// The faulty file, if there is a single one.
+    /// Faulty file, if there is exactly one.
     file: Option<String>,
     /// Row in that file, counting data rows from 1; in `dataset.toml`, the line.
     row: Option<u64>,
@@ -93,19 +93,19 @@ struct DatasetTable {
     name: &'static str,
     /// `loaded`, `absent` or `unusable`.
     state: &'static str,
-    /// Why it is unusable.
+    /// Reason why it is unusable.
     reason: Option<String>,
     rows: u64,
     /// Number of rejected rows.
     rows_bad: u64,
     /// Load time in milliseconds.
     load_ms: u64,
-    /// The remote sources of its files.
+    /// Remote sources of its files.
     remote_sources: Vec<String>,
-    /// Time of the last successful read of the remote sources, if they have been unreachable since; else null.
+    /// Time of the last successful read of the remote sources, if they have been unreachable since; otherwise null.
     as_of: Option<Time>,
     sources: Vec<DatasetSource>,
-    /// Findings, counted by kind.
+    /// Number of issues by kind.
     findings: Vec<FindingCount>,
 }
 

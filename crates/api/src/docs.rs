@@ -22,7 +22,7 @@ use query::question::parameter::{Parameter, ParameterKind, parameter};
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-pub(super) const FILE: Parameter = parameter("file", ParameterKind::Identifier, "A file of the page.");
+pub(super) const FILE: Parameter = parameter("file", ParameterKind::Identifier, "File of the page.");
 
 const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 const CSS: &str = "text/css; charset=utf-8";
@@ -72,9 +72,9 @@ pub(super) fn page(call: &Call<'_>) -> Answered {
 pub(super) fn file(call: &Call<'_>) -> Answered {
     let wanted = call.path.iter().find(|(name, _)| *name == FILE.name).map_or("", |(_, value)| value);
     let place = FILES.iter().position(|file| file.name == wanted);
-    let place = place.ok_or_else(|| Problem::new(Code::RouteNotFound, "No such file: GET /docs is the page."))?;
+    let place = place.ok_or_else(|| Problem::new(Code::RouteNotFound, "No such file. GET /docs is the page."))?;
     let file = UNPACKED.get(place).and_then(Option::as_ref);
-    let file = file.ok_or_else(|| Problem::new(Code::Defect, "The page's files cannot be unpacked: a defect of the program."))?;
+    let file = file.ok_or_else(|| Problem::new(Code::Defect, "Internal error: the page's files cannot be unpacked."))?;
     answer(call, FILES[place].kind, file)
 }
 
@@ -82,7 +82,7 @@ fn answer(call: &Call<'_>, kind: &'static str, (bytes, etag): &Tagged) -> Answer
     if !call.api.options.docs {
         return Err(Problem::new(
             Code::RouteNotFound,
-            "The page is turned off: `api.docs` in config.toml. GET /openapi.json is the document.",
+            "This page is disabled by `api.docs` in config.toml. GET /openapi.json returns the document.",
         ));
     }
     let mut reply = reply::tagged(bytes, etag, call.if_none_match);

@@ -119,20 +119,20 @@ pub(super) const DEEP_ANALYSIS: [&str; 2] = ["/deep-analysis/", "/deep_analysis/
 
 /// Endpoint groups in the OpenAPI document, with their descriptions.
 pub(super) const TAGS: &[(&str, &str)] = &[
-    ("tokens", "Tokens, their candles, holders and posts."),
+    ("tokens", "Tokens, candles, holders and posts."),
     ("technical", "Trendlines and chart patterns."),
-    ("security", "What the code, the transfers and the holders show."),
+    ("security", "Risk checks of code, transfers and holders."),
     ("dexes", "Where tokens trade."),
     ("analytics", "Rankings over all tokens."),
-    ("yield", "Where to place a portfolio."),
-    ("deep analysis", "Jobs that ask everything about some tokens."),
-    ("alerts", "Conditions that are checked with each new generation of the data."),
+    ("yield", "Yield allocation."),
+    ("deep analysis", "Jobs that run every analysis on selected tokens."),
+    ("alerts", "Conditions evaluated on each new data snapshot."),
     ("tables", "The tables of the dataset, row by row."),
-    ("service", "The server and its data."),
+    ("service", "Server and data status."),
 ];
 
 impl Endpoint {
-    /// Whether its answers have a `Link` header to the neighbouring pages.
+    /// Whether its responses have a `Link` header to the neighboring pages.
     pub fn paged(&self) -> bool {
         self.parameters.iter().any(|parameter| [PAGE.name, "cursor"].contains(&parameter.name))
             || [CandlesQuestion::NAME, IndicatorsQuestion::NAME].contains(&self.name)
@@ -144,7 +144,7 @@ impl Endpoint {
         if let ParameterKind::Word { words, .. } = format.kind { Some(words) } else { None }
     }
 
-    /// Whether it asks the deck, and so needs loaded data.
+    /// Whether it uses the query service, and so needs loaded data.
     pub fn needs_data(&self) -> bool {
         matches!(self.content, Content::Json(_)) && !self.open && !self.path.starts_with(DEEP_ANALYSIS[0])
     }

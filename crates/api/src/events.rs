@@ -1,5 +1,5 @@
-//! The event log behind GET /events: one numbered sequence whose latest events are kept for clients that reconnect. `stream` sends them to
-//! one client.
+//! The event log behind GET /events: one numbered sequence whose latest events are stored for clients that reconnect. `stream` sends them
+//! to one client.
 
 use std::{
     collections::VecDeque,
@@ -36,27 +36,23 @@ pub struct EventKind {
 
 /// THE table of event types, which the OpenAPI document lists.
 pub const EVENTS: &[EventKind] = &[
-    EventKind {
-        name: RELOADED,
-        meaning: "Answers come from a new generation of the data.",
-        data: SchemaGenerator::subschema_for::<Reloaded>,
-    },
+    EventKind { name: RELOADED, meaning: "A new data snapshot is in use.", data: SchemaGenerator::subschema_for::<Reloaded> },
     EventKind {
         name: FAILED,
-        meaning: "A load failed; answers still come from the generation before.",
+        meaning: "A load failed; the previous snapshot stays in use.",
         data: SchemaGenerator::subschema_for::<Stale>,
     },
-    EventKind { name: FEED, meaning: "Rows of a table that comes by itself came.", data: SchemaGenerator::subschema_for::<FeedRefreshed> },
+    EventKind { name: FEED, meaning: "Rows of a live table were fetched.", data: SchemaGenerator::subschema_for::<FeedRefreshed> },
     EventKind {
         name: FEED_FAILED,
-        meaning: "Rows of a table that comes by itself did not come, or not all; the rows before stay.",
+        meaning: "Rows of a live table could not be fetched, or only in part; the previous rows stay.",
         data: SchemaGenerator::subschema_for::<FeedFailed>,
     },
     EventKind { name: FIRED, meaning: "An alert fired for a token.", data: SchemaGenerator::subschema_for::<FiredAlert> },
-    EventKind { name: JOB, meaning: "A deep analysis has made progress or has ended.", data: SchemaGenerator::subschema_for::<Job> },
+    EventKind { name: JOB, meaning: "A deep analysis progressed or ended.", data: SchemaGenerator::subschema_for::<Job> },
     EventKind {
         name: MISSED,
-        meaning: "Events after `Last-Event-ID` are no longer kept: fetch the resources you follow again. It has no id of its own.",
+        meaning: "Events after `Last-Event-ID` are no longer stored; fetch the resources you follow again. This event has no id.",
         data: SchemaGenerator::subschema_for::<Missed>,
     },
 ];
@@ -77,14 +73,14 @@ struct Reloaded {
 #[derive(Debug, Serialize, JsonSchema)]
 struct FeedRefreshed {
     table: String,
-    /// Rows that were given, new or not.
+    /// Number of rows fetched, new or not.
     rows: u64,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct FeedFailed {
     table: String,
-    /// Why, in words.
+    /// Reason of the failure.
     reason: String,
 }
 
@@ -92,7 +88,7 @@ struct FeedFailed {
 struct Missed {
     /// The `Last-Event-ID` that the client sent.
     last_event_id: u64,
-    /// Id of the oldest event still kept; null if there is none.
+    /// Id of the oldest event still stored; null if there is none.
     oldest: Option<u64>,
 }
 
@@ -153,7 +149,7 @@ impl EventLog {
     }
 }
 
-/// Appends the deck's events to the log until deck or server is gone.
+/// Appends the query service's events to the log until the service or the server stops.
 pub(super) async fn record(api: Arc<Api>, mut events: Receiver<DeckEvent>) {
     // First the alerts that fired right before the last shutdown.
     let cursor = Arc::default();
@@ -199,7 +195,7 @@ async fn record_alerts(api: &Arc<Api>, cursor: &Arc<Mutex<AlertCursor>>) {
             api.events.add(FIRED, &fired);
         });
         if let Err(problem) = recorded {
-            tracing::warn!("alerts that fired cannot be read: {}", problem.detail);
+            tracing::warn!("cannot read the triggers of alerts: {}", problem.detail);
         }
     };
     tokio::task::spawn_blocking(record).await.ok();

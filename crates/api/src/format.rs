@@ -1,4 +1,4 @@
-//! Response formats and how a request selects one: `format=`, else the `Accept` header, else JSON.
+//! Response formats and how a request selects one: `format=`, then the `Accept` header, then JSON.
 
 use std::marker::PhantomData;
 
@@ -49,13 +49,13 @@ pub(super) const REPORT_FORMATS: &[AnswerFormat] = &[
 pub(super) const REPORT_FORMAT: Parameter = parameter(
     "format",
     ParameterKind::Word { words: &["json", "md", "html"], default: None },
-    "json, or the report as a document: html is one file without scripts that asks for nothing elsewhere. Else as `Accept` says, else json.",
+    "json, or the report as a document: html is one file without scripts or external requests. Default: the `Accept` header, then json.",
 );
 
 pub(super) const FORMAT: Parameter = parameter(
     "format",
     ParameterKind::Word { words: WORDS, default: None },
-    "How the rows are written; else as `Accept` says, else json. Without `limit` and `page` the others than json are a stream of all rows.",
+    "Row format. Default: the `Accept` header, then json. Without `limit` and `page`, formats other than json stream all rows.",
 );
 
 /// Maximum number of a list's parameters, including `format`.

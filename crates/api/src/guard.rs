@@ -42,13 +42,13 @@ pub(super) fn admit(api: &Api, parts: &Parts) -> Result<()> {
 fn check_sizes(uri: &Uri, headers: &HeaderMap) -> Result<()> {
     let target = uri.authority().map_or(0, |authority| authority.as_str().len()) + uri.path_and_query().map_or(0, |p| p.as_str().len());
     if target > TARGET_BYTES_MAX {
-        let detail = format!("The request target has {target} bytes: expected at most {TARGET_BYTES_MAX}.");
+        let detail = format!("The request target has {target} bytes; at most {TARGET_BYTES_MAX} are allowed.");
         return Err(Problem::new(Code::TargetTooLong, detail));
     }
     // Size on the wire: name, colon, space, value, CRLF.
     let size: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
     if size > HEADERS_BYTES_MAX {
-        let detail = format!("The request headers have {size} bytes: expected at most {HEADERS_BYTES_MAX}.");
+        let detail = format!("The request headers have {size} bytes; at most {HEADERS_BYTES_MAX} are allowed.");
         return Err(Problem::new(Code::HeadersTooLarge, detail));
     }
     Ok(())
@@ -60,13 +60,13 @@ fn check_host(configured: &[String], parts: &Parts) -> Result<()> {
     let host = match (hosts.next(), hosts.next()) {
         (Some(host), None) => Some(host.as_bytes()),
         (None, _) if parts.version < Version::HTTP_11 => None,
-        _ => return Err(Problem::new(Code::InvalidRequest, "Expected exactly one `Host` header.")),
+        _ => return Err(Problem::new(Code::InvalidRequest, "Set exactly one `Host` header.")),
     };
     let authority = parts.uri.authority().map(|authority| authority.as_str().as_bytes());
     for name in [host, authority].into_iter().flatten() {
         if !is_own_host(name, configured) {
             let name = clip(&String::from_utf8_lossy(name));
-            let detail = format!("This server does not answer for the host `{name}`: use 127.0.0.1 or localhost, or configure the name.");
+            let detail = format!("Host `{name}` is not allowed. Use 127.0.0.1 or localhost, or add it to `api.hosts`.");
             return Err(Problem::new(Code::MisdirectedHost, detail));
         }
     }
@@ -90,7 +90,9 @@ fn check_key<'a>(api: &Api, headers: &'a HeaderMap) -> Result<&'a [u8]> {
     let mut keys = own.chain(headers.get_all(AUTHORIZATION).iter().map(|value| bearer(value.as_bytes())));
     match (keys.next(), keys.next()) {
         (Some(key), None) if !key.is_empty() && api.keys.accepts(key) => Ok(key),
-        _ => Err(Problem::new(Code::Unauthorized, "Send one valid API key in the header `x-api-key`: `tokendeck key` prints yours.")),
+        _ => {
+            Err(Problem::new(Code::Unauthorized, "Missing or invalid API key in the `x-api-key` header. `tokendeck key` prints your key."))
+        }
     }
 }
 
@@ -109,7 +111,7 @@ pub(super) fn check_body(headers: &HeaderMap, declared: Option<u64>) -> Result<(
     }
     if let Some(coding) = headers.get_all(CONTENT_ENCODING).iter().find(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity")) {
         let coding = clip(&String::from_utf8_lossy(coding.as_bytes()));
-        let detail = format!("`Content-Encoding: {coding}` is not read: send the body as it is, without the header.");
+        let detail = format!("`Content-Encoding: {coding}` is not supported; send the body uncompressed, without this header.");
         return Err(Problem::new(Code::UnsupportedEncoding, detail));
     }
     let mut types = headers.get_all(CONTENT_TYPE).iter();
@@ -117,12 +119,12 @@ pub(super) fn check_body(headers: &HeaderMap, declared: Option<u64>) -> Result<(
         |value: &HeaderValue| value.as_bytes().split(|&byte| byte == b';').next().map(|word| word.trim_ascii().to_ascii_lowercase());
     match (types.next().and_then(essence), types.next()) {
         (Some(word), None) if word == b"application/json" => Ok(()),
-        _ => Err(Problem::new(Code::UnsupportedMediaType, "Expected one header `Content-Type: application/json`.")),
+        _ => Err(Problem::new(Code::UnsupportedMediaType, "Set one `Content-Type: application/json` header.")),
     }
 }
 
 pub(super) fn too_large() -> Problem {
-    Problem::new(Code::BodyTooLarge, format!("The body is larger than {BODY_BYTES_MAX} bytes: send less."))
+    Problem::new(Code::BodyTooLarge, format!("The body is larger than {BODY_BYTES_MAX} bytes, the maximum."))
 }
 
 /// Refuses browser requests from an origin that is neither ours nor configured (CSRF). Requests without `Origin` come from no such page.
@@ -133,7 +135,7 @@ pub(super) fn check_origin(api: &Api, headers: &HeaderMap) -> Result<()> {
         None => Ok(()),
         Some(origin) => {
             let origin = clip(&String::from_utf8_lossy(origin.as_bytes()));
-            let detail = format!("Pages of `{origin}` may not ask this: name it in `api.cors_origins` if it is yours.");
+            let detail = format!("Origin `{origin}` is not allowed. If it is yours, add it to `api.cors_origins`.");
             Err(Problem::new(Code::ForeignOrigin, detail))
         }
     }

@@ -1,5 +1,5 @@
-//! The endpoint handlers: questions are answered by the deck, jobs and alerts by their store, the rest from the API's own state. No routing
-//! and no access checks.
+//! The endpoint handlers: the query service answers queries, the store handles jobs and alerts, and the rest comes from the API's own
+//! state. No routing and no access checks.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use query::{
     question::{BodyQuestion, Question, alert_body::AlertBody, known_token, paging::Paging, parameter::PAGE, tabular::Tabular},
 };
 
-/// Answers a question from the deck's cache, else on its pool.
+/// Answers a query from the cache, or on the service's pool.
 pub(super) fn ask<Q: Question>(call: &Call<'_>) -> Answered {
     // Fast path: a cached target in canonical form need not be parsed.
     if let Ok(snapshot) = call.ready::<Q>()
@@ -89,7 +89,7 @@ fn untagged<A>(cached: &CachedAnswer<A>) -> Reply {
     reply
 }
 
-/// Answers a question that is asked with a body.
+/// Answers a query with a body.
 pub(super) fn ask_with_body<Q: BodyQuestion>(call: &Call<'_>, body: &[u8]) -> Answered {
     let question = Q::parse_request(&call.arguments()?, body)?;
     let snapshot = call.ready::<Q>()?;
@@ -190,7 +190,7 @@ pub(super) fn remove_alert(call: &Call<'_>) -> Answered {
 }
 
 fn jobs(call: &Call<'_>) -> Result<Arc<Jobs>> {
-    let none = || Problem::new(Code::Busy, "Jobs cannot be kept here: the program has no state folder that it may write to.");
+    let none = || Problem::new(Code::Busy, "Jobs are unavailable: the state folder is not writable.");
     call.api.jobs.as_ref().map(Arc::clone).ok_or_else(none)
 }
 
@@ -199,7 +199,7 @@ fn with_jobs(call: &Call<'_>, ask: impl FnOnce(&Jobs) -> Result<Reply> + Send + 
     let jobs = jobs(call)?;
     Ok(HandlerStep::later(async move {
         let asked = tokio::task::spawn_blocking(move || ask(&jobs)).await;
-        asked.unwrap_or_else(|_| Err(Problem::new(Code::Defect, "The jobs met a defect of the program.")))
+        asked.unwrap_or_else(|_| Err(Problem::new(Code::Defect, "Internal error in the job store.")))
     }))
 }
 
@@ -211,14 +211,14 @@ pub(super) fn datasets(call: &Call<'_>) -> Answered {
     Ok(HandlerStep::Now(reply::rendered(200, &datasets::describe(&snapshot, stale, feeds))?))
 }
 
-/// Whether the server runs and has data.
+/// Whether the server is up and has data.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Health {
     /// `ok`, or `loading` until the first dataset is loaded.
     status: &'static str,
     /// The program's version.
     version: &'static str,
-    /// Present while answers come from older data because the last load failed; GET /datasets has the reason.
+    /// Present while responses use older data because the last load failed; GET /datasets has the reason.
     #[serde(skip_serializing_if = "is_false")]
     stale: bool,
 }

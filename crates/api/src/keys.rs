@@ -37,7 +37,7 @@ const KEY_CHARS_OFF_LOOPBACK: usize = 16;
 const CHECK_INTERVAL_MS: u64 = 200;
 /// A file modified this recently may change again without its modification time changing.
 const YOUNG: Duration = Duration::from_millis(50);
-const HEADER: &str = "# API keys of tokendeck: on each line a key, then when it was made. Keep this file to yourself (mode 0600).\n";
+const HEADER: &str = "# API keys of tokendeck, one per line, each followed by its creation time. Keep this file private (mode 0600).\n";
 
 /// Source of the keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,7 +129,7 @@ impl Keys {
         let variable = match variable.map(std::ffi::OsString::into_string) {
             None => None,
             Some(Ok(text)) => Some(text),
-            Some(Err(_)) => return Err(format!("`{ENVIRONMENT}` is not text: expected visible ASCII characters")),
+            Some(Err(_)) => return Err(format!("`{ENVIRONMENT}` is not valid text; expected visible ASCII characters")),
         };
         Self::open_with(variable.as_deref(), keys_file, state_dir)
     }
@@ -138,12 +138,13 @@ impl Keys {
     pub fn open_with(variable: Option<&str>, keys_file: Option<&Path>, state_dir: &Path) -> Result<Self, String> {
         if let Some(secret) = variable {
             if !well_formed(secret) {
-                return Err(format!("`{ENVIRONMENT}` cannot be sent in a header: expected 1 to {KEY_CHARS_MAX} visible ASCII characters"));
+                return Err(format!("`{ENVIRONMENT}` cannot be sent in a header; expected 1 to {KEY_CHARS_MAX} visible ASCII characters"));
             }
             let keys = Self::holding(KeySource::Environment, vec![ApiKey::new(secret, None)]);
             if secret.len() < KEY_CHARS_WEAK {
                 let warning = format!(
-                    "`{ENVIRONMENT}` has {} characters and can be guessed: use {KEY_CHARS_WEAK} or more, as `tokendeck key new` makes them",
+                    "`{ENVIRONMENT}` has {} characters and is easy to guess; use {KEY_CHARS_WEAK} or more, such as a key from `tokendeck \
+                    key new`",
                     secret.len()
                 );
                 keys.held.writing().warnings.push(warning);
@@ -154,7 +155,7 @@ impl Keys {
             let keys = Self::holding(KeySource::Configured(path.to_owned()), Vec::new());
             let held = read(path, &keys.source)?;
             if held.keys.is_empty() {
-                return Err(format!("the keys file `{}` holds no key: write one on a line of its own", path.display()));
+                return Err(format!("the keys file `{}` contains no key; write one on a line of its own", path.display()));
             }
             keys.hold(held);
             return Ok(keys);
@@ -214,8 +215,8 @@ impl Keys {
         let shortest = self.held().keys.iter().map(|key| key.secret.len()).min()?;
         (!address.is_loopback() && shortest < KEY_CHARS_OFF_LOOPBACK).then(|| {
             format!(
-                "{address} can be reached from other machines, and a key of {shortest} characters can be guessed: \
-                 use keys of {KEY_CHARS_OFF_LOOPBACK} or more characters there (`tokendeck key new` makes one), or listen on 127.0.0.1"
+                "{address} is reachable from other machines, and a key of {shortest} characters is easy to guess; use keys of \
+                {KEY_CHARS_OFF_LOOPBACK} or more characters (`tokendeck key new` creates one), or listen on 127.0.0.1"
             )
         })
     }
@@ -233,7 +234,7 @@ impl Keys {
                 exclusively(folder(path), || {
                     let count = read(path, &self.source).map_or(0, |held| held.keys.len());
                     if count >= KEYS_MAX {
-                        return Err(format!("there are {count} keys already: revoke one first"));
+                        return Err(format!("there are already {count} keys; revoke one first"));
                     }
                     append(path, &key)
                 })?;
@@ -248,7 +249,7 @@ impl Keys {
         let find = |keys: &[ApiKey]| {
             let wanted = id_or_key.trim();
             let found = keys.iter().find(|key| key.id == wanted || bool::from(key.secret.as_bytes().ct_eq(wanted.as_bytes())));
-            found.cloned().ok_or_else(|| "no key has this id or is this text: `tokendeck key show` lists the keys".to_owned())
+            found.cloned().ok_or_else(|| "no key has this id or value; `tokendeck key show` lists the keys".to_owned())
         };
         let Some(path) = self.file()? else {
             let mut keys = self.list();
@@ -301,7 +302,7 @@ impl Keys {
     fn file(&self) -> Result<Option<&Path>, String> {
         match &self.source {
             KeySource::Environment => {
-                Err(format!("the key is given by `{ENVIRONMENT}`: change it there, or unset it to keep keys in a file"))
+                Err(format!("the key comes from `{ENVIRONMENT}`; change it there, or unset it to store keys in a file"))
             }
             KeySource::Configured(path) | KeySource::State(path) => Ok(Some(path)),
             KeySource::Memory => Ok(None),
@@ -357,12 +358,12 @@ fn read(path: &Path, source: &KeySource) -> Result<LoadedKeys, String> {
         let Some(secret) = words.next().filter(|word| !word.starts_with('#')) else { continue };
         if !well_formed(secret) || keys.len() == KEYS_MAX {
             let expected = format!("expected at most {KEYS_MAX} keys of 1 to {KEY_CHARS_MAX} visible ASCII characters");
-            warnings.push(format!("line {} of `{}` is passed over: {expected}", i + 1, path.display()));
+            warnings.push(format!("line {} of `{}` is ignored; {expected}", i + 1, path.display()));
             continue;
         }
         if secret.len() < KEY_CHARS_WEAK {
             warnings.push(format!(
-                "line {} of `{}` is a short key that can be guessed: `tokendeck key new` makes a good one",
+                "line {} of `{}` is a short key that is easy to guess; `tokendeck key new` creates a longer one",
                 i + 1,
                 path.display()
             ));
@@ -378,7 +379,7 @@ fn read(path: &Path, source: &KeySource) -> Result<LoadedKeys, String> {
 fn too_open(path: &Path, source: &KeySource) -> Option<String> {
     let mode = system::mode_for_others(&std::fs::metadata(path).ok()?)?;
     let what = if matches!(source, KeySource::State(_)) { "the keys" } else { "the configured keys" };
-    Some(format!("{what} in `{}` can be read by other users (mode {mode:04o}): run chmod 600 on the file", path.display()))
+    Some(format!("{what} in `{}` can be read by other users (mode {mode:04o}); run chmod 600 on the file", path.display()))
 }
 
 /// The file's text, which is written again. Of a damaged one a copy is kept.
@@ -409,7 +410,7 @@ fn append(path: &Path, key: &ApiKey) -> Result<(), String> {
 /// Generates a key of 256 bits from the system's random source.
 fn generate() -> Result<ApiKey, String> {
     let mut random = [0u8; 32];
-    getrandom::fill(&mut random).map_err(|error| format!("the system has no random numbers to make a key from: {error}"))?;
+    getrandom::fill(&mut random).map_err(|error| format!("the system cannot supply random numbers for a key: {error}"))?;
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |age| age.as_millis() as i64);
     Ok(ApiKey::new(&format!("td_{}", const_hex::encode(random)), Some(&Time(now).to_string())))
 }
@@ -431,5 +432,5 @@ fn folder(path: &Path) -> &Path {
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> String {
-    format!("cannot read the keys in `{}`: {error}: check that the file is there and readable", path.display())
+    format!("cannot read the keys in `{}`: {error}; check that the file exists and is readable", path.display())
 }

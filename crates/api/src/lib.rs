@@ -1,5 +1,5 @@
-//! The HTTP API: the documented endpoints and this project's additions, answered from the deck. hyper is used here only; no market
-//! arithmetic lives here. `routes` holds the endpoint table, `guard` the checks that every request must pass.
+//! The HTTP API: the documented endpoints and this project's additions, answered by the query service. hyper is used only here; this crate
+//! does no market arithmetic. `routes` holds the endpoint table, `guard` the checks that every request must pass.
 
 mod batch;
 mod call;
@@ -53,7 +53,8 @@ pub struct ApiOptions {
     pub cors_origins: Vec<String>,
     /// Rate limit in requests per second and key; `None`: unlimited.
     pub rate_per_second: Option<u32>,
-    /// Maximum open connections. At the limit, a new one replaces one that has long sent no request, else the longest idle one, else waits.
+    /// Maximum number of open connections. At the limit, a new one replaces one that has sent no request for long, then the longest idle
+    /// one; otherwise it waits.
     pub connections: usize,
     /// Maximum concurrent event streams (GET /events).
     pub event_streams: usize,

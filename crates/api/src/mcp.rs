@@ -1,5 +1,5 @@
-//! The Model Context Protocol: every question is a tool that answers the same bytes as its endpoint, cut where they are too many. rmcp
-//! implements the protocol, over stateless HTTP and over stdio. `tools` defines the tools and their arguments.
+//! The Model Context Protocol: every query is a tool that returns the same bytes as its endpoint, cut to a budget. rmcp implements the
+//! protocol, over stateless HTTP and over stdio. `tools` defines the tools and their arguments.
 
 mod budget;
 mod described;
@@ -57,11 +57,11 @@ use query::question::{
 };
 use store::wall_clock::now;
 
-const INSTRUCTIONS: &str = "Figures of crypto tokens, worked out from the person's own dataset; nothing else is looked up. \
-    Tools that take a token take its symbol (`UNI`, `UNI@base`), its name or its address, and so do conditions on addresses. Each answer says from when the \
-    newest row is that it is made of, if its rows have times: say so where it matters. Every tool takes `budget_kb`, the kilobytes that an answer may have (32), and those on the data `as_of`, a day \
-    or a time of the past (`2026-08-14`), and `generation`, the number that an answer had, so that several answers agree. Money is USD, APY percent, fractions are from 0 \
-    to 1. A missing value is null and never a zero. A refusal says what was expected.";
+const INSTRUCTIONS: &str = "Crypto-token data computed from the user's own dataset; nothing is looked up elsewhere. Tools that take a \
+    token accept a symbol (`UNI`, `UNI@base`), a name or an address, and so do conditions on addresses. Each result states the age of \
+    its newest row, if its rows have times: mention it when it matters. `budget_kb` limits a result (default 32 KB). `as_of` (a past \
+    day or time, `2026-08-14`) queries what was known then; `generation` pins the data snapshot of an earlier result, so that several \
+    results agree. Money is USD, APY percent, fractions 0–1. A missing value is null, never zero. Errors state what was expected.";
 
 /// POST /mcp.
 pub(super) fn answer(call: &Call<'_>, body: &[u8]) -> Answered {
@@ -77,7 +77,7 @@ pub(super) fn answer(call: &Call<'_>, body: &[u8]) -> Answered {
 
 /// Answers one JSON-RPC message.
 async fn exchange(api: Arc<Api>, headers: HeaderMap, body: Bytes) -> Result<Reply> {
-    let defect = || Problem::new(Code::Defect, "The message met a defect of the program.");
+    let defect = || Problem::new(Code::Defect, "Internal error while handling the message.");
     let is_json = serde_json::from_slice::<IgnoredAny>(&body).is_ok();
     let mut request = Request::post("/mcp").body(Full::new(body)).map_err(|_| defect())?;
     *request.headers_mut() = headers;
@@ -99,8 +99,10 @@ async fn exchange(api: Arc<Api>, headers: HeaderMap, body: Bytes) -> Result<Repl
     }
     // rmcp refuses some messages in plain text; these become JSON-RPC errors.
     let (status, code, says) = match (status, is_json) {
-        (415, false) => (400, ErrorCode::PARSE_ERROR, Cow::Borrowed("The body is no JSON: expected one JSON-RPC message.")),
-        (415, true) => (400, ErrorCode::INVALID_REQUEST, "The body is no message of the protocol: expected one JSON-RPC message.".into()),
+        (415, false) => (400, ErrorCode::PARSE_ERROR, Cow::Borrowed("The body is not JSON; expected one JSON-RPC message.")),
+        (415, true) => {
+            (400, ErrorCode::INVALID_REQUEST, "The body is not a message of the protocol; expected one JSON-RPC message.".into())
+        }
         (status, _) => (status, ErrorCode::INVALID_REQUEST, String::from_utf8_lossy(&body)),
     };
     reply::rendered(status, &json!({ "jsonrpc": "2.0", "id": null, "error": { "code": code, "message": says } }))
@@ -114,8 +116,9 @@ pub(super) fn message_schema(_: &mut SchemaGenerator) -> Schema {
         "required": ["jsonrpc", "method"],
         "properties": {
             "jsonrpc": { "type": "string", "enum": ["2.0"] },
-            "id": { "type": ["string", "integer"], "description": "Without it the message is a notification, which is answered 202 without a body." },
-            "method": { "type": "string", "description": "`initialize`, `ping`, `tools/list`, `tools/call` and others of the protocol." },
+            "id": { "type": ["string", "integer"], "description": "Omit it to send a notification, which is answered with 202 and no body." },
+            "method": { "type": "string", "description": "`initialize`, `ping`, `tools/list`, `tools/call` or another method of the \
+                protocol." },
             "params": { "type": "object" },
         },
         "examples": [{ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }],
@@ -140,7 +143,7 @@ pub async fn serve_between(
         Ok(serving) => serving.waiting().await.map(drop).map_err(|error| error.to_string()),
         // The client disconnected before its first message.
         Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
-        Err(error) => Err(format!("the client does not begin as the Model Context Protocol has it: {error}")),
+        Err(error) => Err(format!("the client did not start the Model Context Protocol correctly: {error}")),
     };
     lines.written.await.ok();
     served
@@ -184,7 +187,7 @@ impl ServerHandler for Tools {
         _: RequestContext<RoleServer>,
     ) -> std::result::Result<CustomResult, ErrorData> {
         if SERVED.contains(&&*request.method) {
-            let says = format!("The parameters of `{}` are not as documented: `arguments` of a tool is an object.", request.method);
+            let says = format!("Invalid parameters of `{}`: `arguments` of a tool must be an object.", request.method);
             return Err(ErrorData::invalid_params(says, None));
         }
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None))
@@ -199,7 +202,7 @@ impl ServerHandler for Tools {
         let tools = tools(router.endpoints);
         let Some(tool) = tools.iter().find(|tool| tool.name() == call.name) else {
             let near = nearest(&call.name, tools.iter().map(Tool::name)).unwrap_or_default();
-            return Err(ErrorData::invalid_params(format!("Unknown tool `{}`: did you mean `{near}`?", clip(&call.name)), None));
+            return Err(ErrorData::invalid_params(format!("Unknown tool `{}`; did you mean `{near}`?", clip(&call.name)), None));
         };
         let answering = async {
             self.wait_for_data().await;
@@ -221,11 +224,11 @@ impl ServerHandler for Tools {
         };
         // A panic is answered too, or the client would wait for ever.
         let answering = AssertUnwindSafe(answering).catch_unwind();
-        let defect = |_| refused::problem(&Problem::new(Code::Defect, format!("`{}` met a defect of the program.", tool.name())), router);
+        let defect = |_| refused::problem(&Problem::new(Code::Defect, format!("Internal error in `{}`.", tool.name())), router);
         tokio::select! {
             result = answering => Ok(result.unwrap_or_else(defect).into()),
             // Dropping the answer cancels the work.
-            () = context.ct.cancelled() => Err(ErrorData::internal_error("The request was cancelled.", None)),
+            () = context.ct.cancelled() => Err(ErrorData::internal_error("The request was canceled.", None)),
         }
     }
 }
@@ -242,22 +245,21 @@ impl Tools {
     }
 }
 
-/// Converts a reply: its bytes, cut to the budget, as text and as structured content. Further texts say what was left out and what asks for
-/// less, name the other pages, and tell how old the data are.
+/// Converts a reply: its bytes, cut to the budget, as text and as structured content. Further texts list what was omitted and how to
+/// request less, name the other pages, and state the age of the data.
 fn tool_result(reply: Reply, snapshot: Option<&Snapshot>, budget: usize, narrowing: &str) -> CallToolResult {
     let next = reply.headers().get(LINK).and_then(|links| next_part(links.to_str().ok()?));
     let header = |name: HeaderName| reply.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let as_of = header(X_DATA_AS_OF);
-    let of_today = header(X_AS_OF_UNKNOWN).map(|tables| format!("Not known as of then, and so of today: the tables {tables}."));
+    let of_today = header(X_AS_OF_UNKNOWN).map(|tables| format!("Current values, no history: {tables}."));
     let body = whole(reply);
     let cut = budget::cut(&body, budget).map(Bytes::from);
     let is_cut = cut.is_some();
     let body = cut.unwrap_or(body);
     let mut content = vec![ContentBlock::text(String::from_utf8_lossy(&body))];
     if is_cut {
-        let not_later =
-            if next.is_some() { " What was cut of a list is in no later part: ask again for less before you go on." } else { "" };
-        content.push(ContentBlock::text(format!("The answer was cut: `cut` says what was left out. {narrowing}{not_later}")));
+        let not_later = if next.is_some() { " Later parts do not contain the omitted rows: request less before you continue." } else { "" };
+        content.push(ContentBlock::text(format!("The result was cut; `cut` lists what was omitted. {narrowing}{not_later}")));
     }
     let data = snapshot.map(|snapshot| data_age(snapshot, as_of.as_deref(), now()));
     content.extend(of_today.into_iter().chain(next).chain(data).map(ContentBlock::text));
@@ -276,13 +278,13 @@ fn whole(reply: Reply) -> Bytes {
 
 /// Which data an answer is from, and how old the newest row is that it is made of; nothing of that where its rows have no times.
 fn data_age(snapshot: &Snapshot, newest: Option<&str>, now: Time) -> String {
-    let as_of = snapshot.dataset.as_of.as_ref().map_or_else(String::new, |as_of| format!(", as known {}", as_of.time.minute_text()));
+    let as_of = snapshot.dataset.as_of.as_ref().map_or_else(String::new, |as_of| format!(", as of {}", as_of.time.minute_text()));
     let newest = newest.and_then(|text| as_of_time(text).ok()).map_or_else(String::new, |newest| {
         let age = format::age(now.0.saturating_sub(newest.0));
-        format!(" The newest row that this answer is made of is from {} (UTC), {age} ago.", newest.minute_text())
+        format!(" Data up to {} (UTC), {age} ago.", newest.minute_text())
     });
     let reading = snapshot.reading;
-    format!("The data are of generation {reading}{as_of}: `generation` {reading} in further calls keeps to them.{newest}")
+    format!("Data snapshot {reading}{as_of}; pass `generation` {reading} to stay on it.{newest}")
 }
 
 /// Arguments that lead from one part of an answer to another.
@@ -294,5 +296,5 @@ fn next_part(links: &str) -> Option<String> {
     let (_, query) = next.split('>').next()?.split_once('?')?;
     let pairs = query.split('&').filter_map(|pair| pair.split_once('=')).filter(|(name, _)| PARTS.contains(name));
     let told: Vec<String> = pairs.filter_map(|(name, value)| Some(format!("`{name}` {}", decode(value)?))).collect();
-    Some(format!("This is a part of the answer. The next part: the same call with {}.", told.join(", ")))
+    Some(format!("More results: repeat the call with {}.", told.join(", ")))
 }

@@ -92,15 +92,15 @@ impl Metrics {
         let mut page = Page(String::with_capacity(8 << 10));
         self.write_requests(&mut page);
         self.write_latency(&mut page);
-        page.figure("tokendeck_requests_in_flight", "gauge", "Requests that wait for their answer.", self.in_flight() as f64);
+        page.figure("tokendeck_requests_in_flight", "gauge", "Requests in progress.", self.in_flight() as f64);
         write_dataset(&mut page, deck);
         if let Some(fetched) = deck.remote_traffic() {
-            page.figure("tokendeck_remote_requests_total", "counter", "Requests to sources elsewhere.", fetched.requests as f64);
-            page.figure("tokendeck_remote_bytes_total", "counter", "Bytes fetched from sources elsewhere.", fetched.bytes as f64);
+            page.figure("tokendeck_remote_requests_total", "counter", "Requests to remote sources.", fetched.requests as f64);
+            page.figure("tokendeck_remote_bytes_total", "counter", "Bytes fetched from remote sources.", fetched.bytes as f64);
         }
         write_feeds(&mut page, deck);
         if let Some(bytes) = resident_bytes() {
-            page.figure("process_resident_memory_bytes", "gauge", "Memory of the process.", bytes as f64);
+            page.figure("process_resident_memory_bytes", "gauge", "Resident memory of the process.", bytes as f64);
         }
         page.0
     }
@@ -120,7 +120,7 @@ impl Metrics {
 
     fn write_latency(&self, page: &mut Page) {
         let latency = self.latency();
-        page.head("tokendeck_request_seconds", "histogram", "Time to answer.");
+        page.head("tokendeck_request_seconds", "histogram", "Response time in seconds.");
         let mut seen = 0;
         for (end, count) in LATENCY_MICROS.iter().zip(latency.counts) {
             seen += count;
@@ -133,16 +133,16 @@ impl Metrics {
     }
 }
 
-/// The tables that come by themselves.
+/// Metrics of the live tables.
 fn write_feeds(page: &mut Page, deck: &Deck) {
     let feeds = deck.feed_tables();
     let age = |feed: &FeedTable| feed.last.map(|last| (now().0 - last.0).max(0) as f64 / 1e3);
     if !feeds.is_empty() {
-        page.head("tokendeck_feed_age_seconds", "gauge", "Time since rows of a table that comes by itself came.");
+        page.head("tokendeck_feed_age_seconds", "gauge", "Seconds since rows of the live table were last fetched.");
         for (feed, age) in feeds.iter().filter_map(|feed| Some((feed, age(feed)?))) {
             page.line(&format!("tokendeck_feed_age_seconds{{table=\"{}\"}}", feed.table), age);
         }
-        page.head("tokendeck_feed_failing", "gauge", "Whether its last fetch failed.");
+        page.head("tokendeck_feed_failing", "gauge", "1 if the last fetch of the live table failed.");
         for feed in &feeds {
             page.line(&format!("tokendeck_feed_failing{{table=\"{}\"}}", feed.table), f64::from(feed.failure.is_some()));
         }
@@ -151,14 +151,19 @@ fn write_feeds(page: &mut Page, deck: &Deck) {
 
 fn write_dataset(page: &mut Page, deck: &Deck) {
     let Ok(snapshot) = deck.snapshot() else { return };
-    page.figure("tokendeck_dataset_generation", "gauge", "Counts up with every load.", snapshot.generation as f64);
+    page.figure(
+        "tokendeck_dataset_generation",
+        "gauge",
+        "Number of the data snapshot; increases with every load.",
+        snapshot.generation as f64,
+    );
     let tables = &snapshot.dataset.tables;
     let newest = tables.iter().flat_map(|table| &table.sources).filter_map(|source| source.modified).max();
     if let (Some(newest), Ok(now)) = (newest, SystemTime::now().duration_since(UNIX_EPOCH)) {
         let age = (now.as_secs_f64() - newest.0 as f64 / 1e3).max(0.0);
-        page.figure("tokendeck_dataset_age_seconds", "gauge", "Since the newest source file was written.", age);
+        page.figure("tokendeck_dataset_age_seconds", "gauge", "Seconds since the newest source file was written.", age);
     }
-    page.head("tokendeck_dataset_rows", "gauge", "Rows of each table that is loaded.");
+    page.head("tokendeck_dataset_rows", "gauge", "Rows of each loaded table.");
     for table in tables.iter().filter(|table| table.loaded()) {
         page.line(&format!("tokendeck_dataset_rows{{table=\"{}\"}}", table.schema.name), table.height() as f64);
     }

@@ -75,10 +75,10 @@ fn document(endpoints: &[Endpoint]) -> Value {
         "info": {
             "title": "tokendeck",
             "version": env!("CARGO_PKG_VERSION"),
-            "summary": "Token analytics and yield optimization over the analyst's own datasets.",
+            "summary": "Token analytics and yield optimization over your own datasets.",
             "description": format!(
-                "Addresses are accepted in any letter case and answered in lower case. Money is USD, APY percent, fractions 0-1. \
-                 `{}` is accepted for `{}` too. Unknown query parameters are ignored, and refused with `strict=true`; HEAD works wherever GET does.",
+                "Addresses are case-insensitive in requests and lower case in responses. Money is USD, APY percent, fractions 0–1. `{}` \
+                is an alias of `{}`. Unknown query parameters are ignored, or rejected with `strict=true`. HEAD works wherever GET does.",
                 DEEP_ANALYSIS[1].trim_matches('/'), DEEP_ANALYSIS[0].trim_matches('/'),
             ),
         },
@@ -132,7 +132,7 @@ fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator, bodies: &mut Sc
             "name": LAST_EVENT_ID,
             "in": "header",
             "required": false,
-            "description": "The `id` of the last event received: those after it come first.",
+            "description": "`id` of the last event received; the events after it are sent first.",
             "schema": { "type": "integer", "minimum": 0 },
         }));
     }
@@ -156,25 +156,25 @@ fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator, bodies: &mut Sc
 
 /// Returns the responses of an endpoint by status.
 fn answers(endpoint: &Endpoint, schemas: &mut SchemaGenerator) -> Map<String, Value> {
-    let mut headers = json!({ "x-request-id": text_header("The request's own id where it sent one, else a new one.") });
+    let mut headers = json!({ "x-request-id": text_header("The request's id if it sent one, otherwise a new one.") });
     let mut answers = Map::new();
     if endpoint.tagged {
-        headers["etag"] = text_header("Identifies this answer: the same for as long as the data are.");
-        let unchanged = json!({ "description": "Not modified: `If-None-Match` names the answer.", "headers": headers.clone() });
+        headers["etag"] = text_header("Identifies this response; unchanged as long as the data is.");
+        let unchanged = json!({ "description": "Not modified: `If-None-Match` matches the response.", "headers": headers.clone() });
         answers.insert("304".into(), unchanged);
     }
     if endpoint.as_of {
         headers["x-data-generation"] = json!({
-            "description": "The generation of the data that the answer is from: `generation` asks for it again.",
+            "description": "Data snapshot of the response; pass it as `generation` to use it again.",
             "schema": { "type": "integer", "minimum": 1 },
         });
     }
     if endpoint.as_of {
-        let meaning = "The time of the newest row that the answer is made of; absent where its rows have no times, and in streams.";
+        let meaning = "Time of the newest row that the response is based on; absent if its rows have no times, and in streams.";
         headers["x-data-as-of"] = text_header(meaning);
     }
     if endpoint.paged() {
-        headers["link"] = text_header("RFC 8288: the pages beside this one, `next` and others; of candles the earlier ones.");
+        headers["link"] = text_header("RFC 8288 links to other pages, such as `next`; for candles, to earlier ones.");
     }
     if endpoint.status == 202 {
         headers["location"] = text_header("The job's path.");
@@ -236,13 +236,16 @@ pub(super) fn answer_schema<Q: Question>(schemas: &mut SchemaGenerator) -> Schem
     if let Some(Value::Object(members)) = schemas.definitions_mut().get_mut(name).and_then(|schema| schema.get_mut("properties")) {
         if Q::DATED == Dated::Always || Q::DATED == Dated::Explained && explains {
             let description = match Q::DATED {
-                Dated::Explained => "Only with `explain`: the time of the answer's newest row. Absent if no row has a time.",
-                _ => "The time of the answer's newest row. Absent if no row has a time.",
+                Dated::Explained => {
+                    "Only with `explain`: time of the newest row that the response is based on. Absent if no row has a \
+                    time."
+                }
+                _ => "Time of the newest row that the response is based on. Absent if no row has a time.",
             };
             members.insert("asOf".into(), json!({ "type": "string", "format": "date-time", "description": description }));
         }
         if explains {
-            let description = "Only with `explain` and `as_of`: the tables whose rows have no time, so that today's rows are used.";
+            let description = "Only with `explain` and `as_of`: tables without history, which show current values.";
             members.insert("asOfUnknown".into(), json!({ "type": "array", "items": { "type": "string" }, "description": description }));
         }
     }

@@ -42,7 +42,7 @@ impl Rate {
         if bucket.left < 1.0 {
             return Err(Problem::new(
                 Code::TooManyRequests,
-                format!("More than {} requests a second with this key: ask again in a second.", self.per_second),
+                format!("Rate limit exceeded ({} requests per second). Retry in one second.", self.per_second),
             ));
         }
         bucket.left -= 1.0;

@@ -96,8 +96,8 @@ pub(super) fn json(status: u16, body: impl Into<Bytes>) -> Reply {
 
 /// Serializes a value to JSON for this one reply.
 pub(super) fn rendered(status: u16, value: &impl Serialize) -> Result<Reply> {
-    let body = serde_json::to_vec(value)
-        .map_err(|_| Problem::new(Code::Defect, "The answer cannot be written as JSON: a defect of the program."))?;
+    let body =
+        serde_json::to_vec(value).map_err(|_| Problem::new(Code::Defect, "Internal error: the response cannot be written as JSON."))?;
     Ok(json(status, body))
 }
 
@@ -162,7 +162,7 @@ pub(super) fn vary(reply: &mut Reply) {
     reply.headers_mut().insert(VARY, HeaderValue::from_static("Accept, Accept-Encoding"));
 }
 
-/// Adds the `Link` header to the neighbouring pages.
+/// Adds the `Link` header to the neighboring pages.
 pub(super) fn link(reply: &mut Reply, links: &str) {
     if let Ok(links) = HeaderValue::from_str(links) {
         reply.headers_mut().insert(LINK, links);

@@ -57,14 +57,14 @@ impl Router {
 
     pub(super) fn find<'p>(&self, method: &Method, path: &'p str) -> Result<Route<'_, 'p>, NoRoute> {
         let Ok(found) = self.paths.at(path) else {
-            let detail = "No such route: GET /openapi.json lists the routes there are.";
+            let detail = "No such route. GET /openapi.json lists all routes.";
             return Err(NoRoute { problem: Problem::new(Code::RouteNotFound, detail), allow: None });
         };
         if let Some(&position) = Verb::of(method).and_then(|verb| found.value.get(&verb)) {
             return Ok(Route { position, endpoint: &self.endpoints[position], arguments: found.params });
         }
         let allow = allow(found.value);
-        let detail = format!("`{}` is not answered here: expected {allow}.", clip(method.as_str()));
+        let detail = format!("Method `{}` is not allowed; use {allow}.", clip(method.as_str()));
         Err(NoRoute { problem: Problem::new(Code::MethodNotAllowed, detail), allow: Some(allow) })
     }
 

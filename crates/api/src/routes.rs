@@ -71,7 +71,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
         ..question::<YieldQuestion>("yield", &[])
     },
     Endpoint {
-        summary: "Search and browse tokens; with `addresses` the details of those, each as GET /tokens/{token_address} answers.",
+        summary: "Search and list tokens, or get up to 100 by `addresses`.",
         parameters: &joined::<{ SearchQuestion::PARAMETERS.len() + 2 }>(
             WithFormat::<SearchQuestion>::PARAMETERS,
             TokenBatchQuestion::PARAMETERS,
@@ -111,7 +111,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
             Verb::Post,
             "/deep-analysis/jobs",
             "create_job",
-            "Starts a deep analysis of one token or several: six tasks each.",
+            "Start a deep analysis of one or several tokens: six tasks each.",
             Body(handlers::create_job),
         )
     },
@@ -123,16 +123,16 @@ pub const ENDPOINTS: &[Endpoint] = &[
             list::sort::<Job>(None, list::SORT),
             list::only::<Job>(),
             PAGE,
-            parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Jobs a page."),
+            parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Jobs per page."),
         ],
-        ..job::<JobList>(Verb::Get, "/deep-analysis/jobs", "jobs", "Jobs, newest first.", Plain(handlers::list_jobs))
+        ..job::<JobList>(Verb::Get, "/deep-analysis/jobs", "jobs", "List jobs, newest first.", Plain(handlers::list_jobs))
     },
-    job::<Job>(Verb::Get, "/deep-analysis/jobs/{job_id}", "job", "Job details.", Plain(handlers::job)),
+    job::<Job>(Verb::Get, "/deep-analysis/jobs/{job_id}", "job", "Get a job.", Plain(handlers::job)),
     Endpoint {
         codes: &[Code::JobNotFound, Code::JobEnded],
-        parameters: &[JOB, parameter("purge", ParameterKind::Flag, "Removes the job with all it found, ended or not.")],
-        no_content: Some("With `purge`: the job is removed."),
-        ..job::<Job>(Verb::Delete, "/deep-analysis/jobs/{job_id}", "terminate_job", "Terminates a job.", Plain(handlers::terminate_job))
+        parameters: &[JOB, parameter("purge", ParameterKind::Flag, "Delete the job and its results, even if it has not ended.")],
+        no_content: Some("With `purge`: the job was deleted."),
+        ..job::<Job>(Verb::Delete, "/deep-analysis/jobs/{job_id}", "terminate_job", "Stop a job.", Plain(handlers::terminate_job))
     },
     Endpoint {
         tool: true,
@@ -142,17 +142,17 @@ pub const ENDPOINTS: &[Endpoint] = &[
             Verb::Get,
             "/deep-analysis/jobs/{job_id}/report",
             "job_report",
-            "What a job found; partial while it runs.",
+            "Get a job's report; partial while it runs.",
             Plain(handlers::report),
         )
     },
     Endpoint {
         tool: true,
         parameters: &[
-            parameter("limit", ParameterKind::Integer { min: 1, max: 1_000, default: 100 }, "How many of the latest firings."),
-            parameter("before", FIRED_ID, "A `fired_id`: only the firings before it, for the next page."),
+            parameter("limit", ParameterKind::Integer { min: 1, max: 1_000, default: 100 }, "Number of latest triggers."),
+            parameter("before", FIRED_ID, "Only triggers before this `fired_id`, for the next page."),
         ],
-        ..alert(Verb::Get, "/alerts", "alerts", "The alerts of the dataset and their firings, newest first.", Plain(handlers::alerts))
+        ..alert(Verb::Get, "/alerts", "alerts", "List alerts and recent triggers.", Plain(handlers::alerts))
     },
     Endpoint {
         codes: &[Code::Loading, Code::SourceUnavailable],
@@ -169,11 +169,17 @@ pub const ENDPOINTS: &[Endpoint] = &[
         ..question::<RehearsalQuestion>("alerts", &[Code::TokenNotFound])
     },
     Endpoint {
-        parameters: &[parameter("alert_id", ParameterKind::Identifier, "The alert's id, as its creation answered it.")],
+        parameters: &[parameter("alert_id", ParameterKind::Identifier, "Alert id, as returned when it was created.")],
         codes: &[Code::AlertNotFound],
         status: 204,
         content: Content::Nothing,
-        ..alert(Verb::Delete, "/alerts/{alert_id}", "remove_alert", "Removes an alert; its firings stay.", Plain(handlers::remove_alert))
+        ..alert(
+            Verb::Delete,
+            "/alerts/{alert_id}",
+            "remove_alert",
+            "Delete an alert; its trigger history remains.",
+            Plain(handlers::remove_alert),
+        )
     },
     Endpoint {
         verb: Verb::Post,
@@ -181,42 +187,30 @@ pub const ENDPOINTS: &[Endpoint] = &[
         body: Some(mcp::message_schema),
         ..plain("/mcp", "mcp", MCP, Content::Document, Body(mcp::answer))
     },
-    plain(
-        "/events",
-        "events",
-        "Server-sent events, numbered; `Last-Event-ID` names the last one received, and those after it come first.",
-        Content::Events,
-        Plain(stream::open),
-    ),
+    plain("/events", "events", "Stream server-sent events; `Last-Event-ID` resumes.", Content::Events, Plain(stream::open)),
     Endpoint {
         tool: true,
         as_of: true,
         codes: &[Code::Loading],
-        ..plain(
-            "/datasets",
-            "datasets",
-            "The tables that are loaded, their sources and findings.",
-            shape::<Datasets>(),
-            Plain(handlers::datasets),
-        )
+        ..plain("/datasets", "datasets", "Get loaded tables, sources and issues.", shape::<Datasets>(), Plain(handlers::datasets))
     },
     Endpoint {
         open: true,
-        ..plain("/healthz", "healthz", "Whether the server lives and has data.", shape::<Health>(), Plain(handlers::healthz))
+        ..plain("/healthz", "healthz", "Check that the server is up and has data.", shape::<Health>(), Plain(handlers::healthz))
     },
-    Endpoint { open: true, tagged: true, ..plain("/openapi.json", "openapi", "This document.", Content::Document, Plain(openapi::answer)) },
     Endpoint {
         open: true,
         tagged: true,
-        ..plain("/docs", "docs", "This document as a page to read and to try.", Content::Text(docs::HTML), Plain(docs::page))
+        ..plain("/openapi.json", "openapi", "Get this document.", Content::Document, Plain(openapi::answer))
     },
+    Endpoint { open: true, tagged: true, ..plain("/docs", "docs", "Browse this document.", Content::Text(docs::HTML), Plain(docs::page)) },
     Endpoint {
         open: true,
         tagged: true,
         parameters: &[docs::FILE],
-        ..plain("/docs/{file}", "docs_file", "What the page is drawn with.", Content::Files(docs::FILES), Plain(docs::file))
+        ..plain("/docs/{file}", "docs_file", "Get an asset of that page.", Content::Files(docs::FILES), Plain(docs::file))
     },
-    plain("/metrics", "metrics", "Figures for Prometheus.", Content::Text("text/plain; version=0.0.4"), Plain(handlers::metrics)),
+    plain("/metrics", "metrics", "Get Prometheus metrics.", Content::Text("text/plain; version=0.0.4"), Plain(handlers::metrics)),
 ];
 
 /// Concatenates two parameter lists at compile time.
@@ -265,16 +259,16 @@ const fn list<Q: Tabular>(tag: &'static str, codes: &'static [Code]) -> Endpoint
 /// Defaults to an id greater than any firing's, so that the latest come first.
 const FIRED_ID: ParameterKind = ParameterKind::Integer { min: 1, max: FIRED_ID_MAX, default: FIRED_ID_MAX };
 
-const JOB: Parameter = parameter("job_id", ParameterKind::Identifier, "The job's id, as its creation answered it.");
+const JOB: Parameter = parameter("job_id", ParameterKind::Identifier, "Job id, as returned when it was created.");
 
 const fn job<A: JsonSchema>(verb: Verb, path: &'static str, name: &'static str, summary: &'static str, handler: Handler) -> Endpoint {
     let codes = &[Code::JobNotFound];
     Endpoint { verb, codes, tag: "deep analysis", parameters: &[JOB], ..plain(path, name, summary, shape::<A>(), handler) }
 }
 
-const ADD_ALERT: &str = "Adds an alert: it fires when the token, or any token, meets its condition in one generation of the data and did not in the one before.";
+const ADD_ALERT: &str = "Create an alert that fires when its condition becomes true.";
 
-const MCP: &str = "The Model Context Protocol, streamable HTTP without sessions: every question is a tool, its answer the same as here.";
+const MCP: &str = "Call MCP tools over streamable HTTP, without sessions.";
 
 const fn alert(verb: Verb, path: &'static str, name: &'static str, summary: &'static str, handler: Handler) -> Endpoint {
     Endpoint { verb, tag: "alerts", ..plain(path, name, summary, shape::<AlertList>(), handler) }

@@ -1,5 +1,5 @@
-//! Row streams: the deck selects the rows, and a thread writes them in chunks with backpressure from the client, so that memory does not
-//! grow with their number. A disconnect cancels the work; a failure mid-stream aborts the connection.
+//! Row streams: the query service selects the rows, and a thread writes them in chunks with backpressure from the client, so that memory
+//! does not grow with their number. A disconnect cancels the work; a failure mid-stream aborts the connection.
 
 use std::{
     io::{self, Write},
@@ -47,17 +47,17 @@ const CHUNKS_BUFFERED: usize = 4;
 #[derive(Debug)]
 enum StreamMessage {
     Data(Bytes),
-    /// End of a complete stream; one that ends without it broke off.
+    /// End of a complete stream; a stream without it was aborted.
     End,
 }
 
-/// The stream broke off: the client must not take it for complete.
+/// The stream was aborted: the client must not treat it as complete.
 #[derive(Debug)]
 pub(super) struct StreamAborted;
 
 impl std::fmt::Display for StreamAborted {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the rows broke off")
+        f.write_str("the row stream ended early")
     }
 }
 
@@ -133,7 +133,7 @@ impl Drop for RowStream {
     }
 }
 
-/// Selects a list's rows on the deck: those of its page, or with `all` every row.
+/// Selects a list's rows: those of its page, or with `all` every row.
 struct FindRows<Q> {
     question: Q,
     all: bool,
@@ -231,21 +231,21 @@ pub(super) fn spawn_writer(
         let _permit = permit;
         match catch_unwind(AssertUnwindSafe(|| write(&sender))) {
             Ok(Ok(())) => sender.send(StreamMessage::End).unwrap_or_default(),
-            Ok(Err(ExportError::Failed(reason))) if !sender.is_closed() => tracing::warn!("rows broke off: {reason}"),
+            Ok(Err(ExportError::Failed(reason))) if !sender.is_closed() => tracing::warn!("the row stream ended early: {reason}"),
             // The client has disconnected.
             Ok(Err(_)) => {}
-            Err(_) => tracing::error!("rows broke off: a defect of the program"),
+            Err(_) => tracing::error!("the row stream ended early: internal error"),
         }
     };
     let started = thread::Builder::new().name("rows".into()).spawn(run);
-    started.map_err(|error| Problem::new(Code::Busy, format!("The rows cannot be sent now: {error}. Ask again in a moment.")))?;
+    started.map_err(|error| Problem::new(Code::Busy, format!("Cannot stream the rows: {error}. Retry in a moment.")))?;
     Ok(RowStream { messages, bytes: 0, done: false, on_end: None })
 }
 
 /// Acquires a permit for one more stream.
 pub(super) fn permit(api: &Api) -> Result<OwnedSemaphorePermit> {
     Arc::clone(&api.row_streams).try_acquire_owned().map_err(|_| {
-        let detail = format!("{} clients are being sent rows already: ask again in a moment.", api.options.row_streams);
+        let detail = format!("{} clients are already streaming; retry in a moment.", api.options.row_streams);
         Problem::new(Code::Busy, detail)
     })
 }

@@ -38,7 +38,7 @@ const ACCEPT_WAIT: (Duration, Duration) = (Duration::from_millis(10), Duration::
 
 /// At the limit, a client that sends no request keeps its connection for the head timeout divided by this.
 const HEAD_GRACE_DIVISOR: u32 = 10;
-/// At the limit, a client that was answered keeps its connection this long: it may ask again at once.
+/// At the limit, a client that received a response keeps its connection this long, because it may send another request.
 const IDLE_GRACE: Duration = Duration::from_millis(20);
 /// Connections closed together.
 const DISMISSED_AT_ONCE: usize = 16;
@@ -49,7 +49,7 @@ const RECHECK: Duration = Duration::from_millis(20);
 pub async fn serve(listener: TcpListener, api: Arc<Api>, shutdown: impl Future<Output = ()>) {
     api.stopping.send_replace(false);
     if let Err(error) = SockRef::from(&listener).listen(BACKLOG) {
-        tracing::warn!("no backlog for {BACKLOG} clients: {error}");
+        tracing::warn!("cannot listen with a backlog of {BACKLOG} clients: {error}");
     }
     let writing = tokio::spawn(events::record(Arc::clone(&api), api.deck.listen()));
     let slots = Arc::new(Semaphore::new(api.options.connections.clamp(1, Semaphore::MAX_PERMITS)));
@@ -76,7 +76,7 @@ pub async fn serve(listener: TcpListener, api: Arc<Api>, shutdown: impl Future<O
     writing.abort();
     let drained = async { while clients.join_next().await.is_some() {} };
     if timeout(DRAIN_TIME, drained).await.is_err() {
-        tracing::warn!("requests were still under way after {} s and are dropped", DRAIN_TIME.as_secs());
+        tracing::warn!("requests were still in progress after {} s and were dropped", DRAIN_TIME.as_secs());
         clients.shutdown().await;
     }
 }

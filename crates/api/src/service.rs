@@ -98,7 +98,7 @@ fn start(api: &Arc<Api>, parts: &Parts, body: Incoming, position: &mut Option<us
     let endpoint = route.endpoint;
     if *api.stopping.borrow() {
         return HandlerStep::Now(reply::problem(
-            &Problem::new(Code::ShuttingDown, "The server is shutting down: ask again in a moment."),
+            &Problem::new(Code::ShuttingDown, "The server is shutting down; retry in a moment."),
             path,
         ));
     }
@@ -162,7 +162,7 @@ fn no_route(api: &Api, refusal: &NoRoute, path: &str) -> Reply {
 }
 
 fn defect(path: &str) -> Reply {
-    reply::problem(&Problem::new(Code::Defect, "The request met a defect of the program."), path)
+    reply::problem(&Problem::new(Code::Defect, "Internal error while handling the request."), path)
 }
 
 /// Reads the whole body, within its size and time limits.
@@ -170,8 +170,7 @@ async fn read(mut body: Incoming, time: Duration) -> Result<Bytes> {
     let reading = async {
         let mut whole = BytesMut::new();
         while let Some(frame) = body.frame().await {
-            let frame =
-                frame.map_err(|_| Problem::new(Code::InvalidRequest, "The body ended early or is not framed as HTTP/1.1 has it."))?;
+            let frame = frame.map_err(|_| Problem::new(Code::InvalidRequest, "The body ended early or is not valid HTTP/1.1."))?;
             if let Ok(data) = frame.into_data() {
                 if whole.len() + data.len() > guard::BODY_BYTES_MAX {
                     return Err(guard::too_large());
@@ -181,7 +180,7 @@ async fn read(mut body: Incoming, time: Duration) -> Result<Bytes> {
         }
         Ok(whole.freeze())
     };
-    let late = || Problem::new(Code::RequestTimeout, format!("The body did not arrive within {} s: send it faster.", time.as_secs()));
+    let late = || Problem::new(Code::RequestTimeout, format!("The body did not arrive within {} s; send it faster.", time.as_secs()));
     tokio::time::timeout(time, reading).await.unwrap_or_else(|_| Err(late()))
 }
 
@@ -290,7 +289,7 @@ impl Drop for Answering {
     }
 }
 
-/// Says which parameter of the request the endpoint does not know, and so ignores.
+/// Names the request's parameter that the endpoint does not know, and so ignores.
 pub fn unknown_parameter(api: &Api, method: &str, target: &str) -> Option<String> {
     let (uri, method) = (target.parse::<Uri>().ok()?, Method::from_bytes(method.as_bytes()).ok()?);
     let route = api.router.find(&method, uri.path()).ok()?;
@@ -298,7 +297,7 @@ pub fn unknown_parameter(api: &Api, method: &str, target: &str) -> Option<String
     arguments.refuse_unknown().err().map(|problem| problem.detail)
 }
 
-/// Whether the request's rows can be had as CSV, and none of its parameters says how they are written.
+/// Whether the request's rows are available as CSV, and none of its parameters sets their format.
 pub fn writes_csv(api: &Api, method: &str, target: &str) -> bool {
     let (Ok(uri), Ok(method)) = (target.parse::<Uri>(), Method::from_bytes(method.as_bytes())) else { return false };
     let Ok(route) = api.router.find(&method, uri.path()) else { return false };
@@ -313,7 +312,7 @@ pub fn answer_offline(api: &Arc<Api>, method: &str, target: &str, body: &[u8]) -
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let reply = match runtime {
         Ok(runtime) => runtime.block_on(answer_inside(api, method, target, body)).0,
-        Err(error) => reply::problem(&Problem::new(Code::Busy, format!("Cannot wait for the answer: {error}.")), target),
+        Err(error) => reply::problem(&Problem::new(Code::Busy, format!("Cannot start the request: {error}.")), target),
     };
     let status = reply.status().as_u16();
     match reply.into_body() {
@@ -333,7 +332,7 @@ pub(super) async fn answer_inside(api: &Arc<Api>, method: &str, target: &str, bo
 }
 
 fn begin(api: &Api, method: &str, target: &str, body: &[u8]) -> Result<(ReadRequest, Chosen)> {
-    let malformed = || Problem::new(Code::InvalidRequest, "The request is not a method and a target such as `/tokens?limit=3`.");
+    let malformed = || Problem::new(Code::InvalidRequest, "Expected a method and a target such as `/tokens?limit=3`.");
     let uri: Uri = target.parse().map_err(|_| malformed())?;
     let method = Method::from_bytes(method.as_bytes()).map_err(|_| malformed())?;
     let route = api.router.find(&method, uri.path()).map_err(|refusal| refusal.problem)?;

@@ -33,8 +33,7 @@ pub(super) fn open(call: &Call<'_>) -> Answered {
     let api = call.api;
     let last = call.headers.map(last_event_id).transpose()?.flatten();
     let Ok(permit) = Arc::clone(&api.event_streams).try_acquire_owned() else {
-        let detail =
-            format!("As many clients as may listen to events do so already ({}): ask again in a moment.", api.options.event_streams);
+        let detail = format!("{} clients are already listening to events, the maximum; retry in a moment.", api.options.event_streams);
         return Err(Problem::new(Code::Busy, detail));
     };
     let (sender, events) = mpsc::channel(WAITING);
@@ -63,7 +62,7 @@ fn last_event_id(headers: &HeaderMap) -> Result<Option<u64>> {
     let Some(given) = headers.get(LAST_EVENT_ID) else { return Ok(None) };
     let text = given.to_str().unwrap_or("…");
     text.trim().parse().map(Some).map_err(|_| {
-        let detail = format!("`Last-Event-ID` is `{}`: expected the `id` of an event, a whole number.", clip(text));
+        let detail = format!("`Last-Event-ID` is `{}`; expected the `id` of an event, an integer.", clip(text));
         Problem::new(Code::InvalidRequest, detail)
     })
 }

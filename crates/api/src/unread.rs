@@ -10,12 +10,12 @@ const REFUSALS: &[(&str, Code, &str)] = &[
     (
         "400",
         Code::InvalidRequest,
-        "The request's first line or a header cannot be read. Expected a line as in `GET /tokens?limit=3 HTTP/1.1`, where a sign such as `>`, \
-         `<`, a quote or a space in the target is written `%3E`, `%3C`, `%22`, `%20`: with curl, `-G --data-urlencode 'where=price>10'`.",
+        "The request line or a header cannot be read. Expected a line such as `GET /tokens?limit=3 HTTP/1.1`, with `>`, `<`, quotes and \
+        spaces in the target written as `%3E`, `%3C`, `%22` and `%20`; with curl, use `-G --data-urlencode 'where=price>10'`.",
     ),
-    ("414", Code::TargetTooLong, "The request's target is too long."),
-    ("431", Code::HeadersTooLarge, "The request's headers are too large, or more than 100."),
-    ("505", Code::InvalidRequest, "The request's version of HTTP is not supported: expected HTTP/1.1."),
+    ("414", Code::TargetTooLong, "The request target is too long."),
+    ("431", Code::HeadersTooLarge, "The request has more than 100 headers, or they are too large."),
+    ("505", Code::InvalidRequest, "This version of HTTP is not supported; use HTTP/1.1."),
 ];
 
 /// The whole response in place of the bare one that begins with these bytes; `None` if that is no refusal.

@@ -1,5 +1,5 @@
-//! The deck: the single entry point for questions. Holds the current generation, caches its answers, runs questions on bounded thread pools
-//! and notifies listeners of changes. Knows neither the API nor the terminal.
+//! The query service: the single entry point for queries. Holds the current snapshot, caches its results, runs queries on bounded thread
+//! pools and notifies listeners of changes. Knows neither the API nor the terminal.
 
 pub mod as_of;
 pub mod cached;
@@ -50,7 +50,7 @@ use model::{
 use store::cache::{CacheOptions, trim_heap};
 use wire::Wire;
 
-/// Sizes and settings of the deck.
+/// Sizes and settings of the query service.
 #[derive(Debug, Clone)]
 pub struct DeckOptions {
     pub settings: AnswerSettings,
@@ -62,13 +62,13 @@ pub struct DeckOptions {
     pub memo_bytes: u64,
     /// The on-disk cache of large tables.
     pub cache: CacheOptions,
-    /// Client for remote files; `None` restricts the deck to local ones.
+    /// Client for remote files; `None` restricts the service to local ones.
     pub wire: Option<Arc<Wire>>,
-    /// Tables that come by themselves.
+    /// Live tables.
     pub feed: FeedOptions,
     /// What is later is not known; none: the present.
     pub as_of: Option<Time>,
-    /// Whether the records of all tokens are counted in the background once they are asked for.
+    /// Whether the track records of all tokens are computed in the background once they are needed.
     pub counts_records: bool,
 }
 
@@ -98,7 +98,7 @@ pub enum DeckEvent {
     LoadFailed(String),
     /// A background task ended; carries the message for the user.
     Notice(String),
-    /// A table that comes by itself came.
+    /// Rows of a live table were fetched.
     FeedRefreshed { table: String, rows: u64 },
     /// It did not, or not all of it; carries the reason for the user.
     FeedFailed { table: String, reason: String },
@@ -234,7 +234,7 @@ impl TokenNames for Deck {
 }
 
 impl Deck {
-    /// Creates an empty deck over the dataset in `folder`; nothing is read until `load`.
+    /// Creates a query service over the dataset in `folder`; nothing is read until `load`.
     pub fn new(folder: &Path, options: DeckOptions) -> std::result::Result<Arc<Self>, String> {
         let quick = Lane::new("question", options.workers, options.queue)?;
         let heavy = Lane::new("inference", options.workers.saturating_sub(1), options.queue)?;
@@ -265,7 +265,7 @@ impl Deck {
     /// Returns the current generation. Errors: nothing is loaded yet.
     pub fn snapshot(&self) -> Result<Arc<Snapshot>> {
         let current = self.current.reading();
-        current.clone().ok_or_else(|| Problem::new(Code::Loading, "The datasets are still loading: ask again in a moment."))
+        current.clone().ok_or_else(|| Problem::new(Code::Loading, "The dataset is still loading; retry in a moment."))
     }
 
     /// Returns the current generation once all its tables are loaded.
@@ -318,7 +318,7 @@ impl Deck {
         // A defect in one analysis must not take the program with it.
         let attempt = || {
             catch_unwind(AssertUnwindSafe(|| question.answer(snapshot, progress)))
-                .unwrap_or_else(|_| Err(Problem::new(Code::Defect, format!("The question `{}` met a defect of the program.", Q::NAME))))
+                .unwrap_or_else(|_| Err(Problem::new(Code::Defect, format!("Internal error in the query `{}`.", Q::NAME))))
         };
         let answer = if fetches { fetch::complete(snapshot, progress, attempt) } else { attempt() };
         self.count_wanted();
@@ -337,7 +337,7 @@ impl Deck {
         Ok(cached)
     }
 
-    /// Asks on a thread pool. Dropping the result cancels; `wake` is called once, when the answer is ready.
+    /// Runs a query on a thread pool. Dropping the result cancels it; `wake` is called once, when the result is ready.
     pub fn ask<Q: Question>(self: &Arc<Self>, question: Q, wake: impl FnOnce() + Send + 'static) -> PendingAnswer<Q::Answer> {
         let heavy = question.heavy();
         self.spawn(heavy, move |deck, progress, fetches| deck.answered(&*deck.snapshot()?, &question, progress, fetches), wake)
@@ -360,7 +360,7 @@ impl Deck {
         work: impl FnOnce(&Self, &Progress) -> Result<T> + Send + 'static,
     ) -> PendingResult<T> {
         let mut work = Some(work);
-        let gone = || Problem::new(Code::Defect, "The work was run twice: a defect of the program.");
+        let gone = || Problem::new(Code::Defect, "Internal error: the task was started twice.");
         self.spawn(true, move |deck, progress, _| work.take().ok_or_else(gone)?(deck, progress), || ())
     }
 
@@ -378,7 +378,7 @@ impl Deck {
 
     fn enqueue<T: Send + 'static>(self: &Arc<Self>, heavy: bool, mut task: Task<T>) {
         if !self.lane(heavy).enter() {
-            let detail = format!("{} questions are waiting already: ask again in a moment.", self.options.queue);
+            let detail = format!("{} queries are already queued; retry in a moment.", self.options.queue);
             return task.end(Err(Problem::new(Code::Busy, detail)));
         }
         let deck = Arc::clone(self);
@@ -411,7 +411,7 @@ impl Deck {
     pub fn find_in<F: Find>(&self, snapshot: &Snapshot, wanted: &F, progress: &Progress) -> Result<F::Found> {
         let found = fetch::complete(snapshot, progress, || {
             catch_unwind(AssertUnwindSafe(|| wanted.find(snapshot, progress)))
-                .unwrap_or_else(|_| Err(Problem::new(Code::Defect, "Finding the rows met a defect of the program.")))
+                .unwrap_or_else(|_| Err(Problem::new(Code::Defect, "Internal error while selecting the rows.")))
         });
         self.count_wanted();
         self.check_undamaged(snapshot).and(found)
@@ -428,7 +428,7 @@ impl Deck {
         {
             deck.load_in_background();
         }
-        Err(Problem::new(Code::Loading, "A table kept on disk was damaged and is being read anew: ask again in a moment."))
+        Err(Problem::new(Code::Loading, "A cached table was damaged and is being rebuilt; retry in a moment."))
     }
 
     /// Like `find_in`, on its own thread, parallelised over all processors. Dropping the result cancels; `wake` is called once, when the
@@ -490,10 +490,10 @@ impl Deck {
 fn on_own_thread<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     std::thread::scope(|scope| {
         let working = std::thread::Builder::new().name("heavy".into()).spawn_scoped(scope, work);
-        let defect = || Problem::new(Code::Defect, "A question met a defect of the program.");
+        let defect = || Problem::new(Code::Defect, "Internal error in a query.");
         match working {
             Ok(working) => working.join().unwrap_or_else(|_| Err(defect())),
-            Err(_) => Err(Problem::new(Code::Busy, "No thread can be had to answer: ask again in a moment.")),
+            Err(_) => Err(Problem::new(Code::Busy, "Cannot start a thread for this query; retry in a moment.")),
         }
     })
 }

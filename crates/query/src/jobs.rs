@@ -1,5 +1,5 @@
 //! Background work with a durable store: deep-analysis jobs, which run several analyses of several tokens, and alerts, which are evaluated
-//! on each generation of the data. A request is acknowledged only once it is on disk. Knows neither the API nor the terminal.
+//! on each data snapshot. A request is acknowledged only once it is on disk. Knows neither the API nor the terminal.
 
 mod alert;
 mod alerts;
@@ -53,7 +53,7 @@ pub struct JobOptions {
     pub keep_days: u64,
     /// Maximum number of stored jobs; beyond it the oldest ended ones are deleted.
     pub keep_count: u64,
-    /// Where fired alerts are told outside the program.
+    /// Where fired alerts are sent outside the program.
     pub alert_routes: AlertRoutes,
 }
 
@@ -104,7 +104,7 @@ impl JobStatus {
 impl Analysis {
     fn about(self) -> &'static str {
         match self {
-            Self::Market => "Market and social figures",
+            Self::Market => "Market and social metrics",
             Self::Trendline => "Trendlines",
             Self::Patterns => "Chart patterns",
             Self::Security => "Security inference",
@@ -128,10 +128,10 @@ pub struct Job {
 /// One analysis of one token.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Task {
-    /// Analysis and token address, as in `market-0x…`.
+    /// Analysis and token address, such as `market-0x…`.
     pub task_id: String,
     pub status: TaskStatus,
-    /// What the task does, with its progress or why it has no result.
+    /// What the task does, with its progress or the reason why it has no result.
     pub description: String,
 }
 
@@ -178,15 +178,14 @@ impl Jobs {
     pub fn create(&self, request: &JobBody) -> Result<Job> {
         let shared = self.workers.shared();
         if shared.stopping() {
-            return Err(Problem::new(Code::ShuttingDown, "The program is ending: start the job again when it is back."));
+            return Err(Problem::new(Code::ShuttingDown, "tokendeck is shutting down; start the job again after the restart."));
         }
         let tokens = request.tokens()?;
         let snapshot = shared.deck.complete_snapshot()?;
         let mut named = Vec::with_capacity(tokens.len());
         for (address, pointer) in tokens {
             let Some(token) = snapshot.dataset.token(&address) else {
-                let detail =
-                    format!("`{pointer}`: no token `{address}` in the loaded datasets: GET /tokens?query=… finds those there are.");
+                let detail = format!("`{pointer}`: no token `{address}` in the dataset. Find tokens with GET /tokens?query=…");
                 return Err(Problem::new(Code::InvalidValue, detail));
             };
             let label = token.row.symbol.as_deref().map_or_else(|| address.short(), clip);
@@ -226,7 +225,7 @@ impl Jobs {
         Ok(job)
     }
 
-    /// Terminates a queued or running job; its findings are kept.
+    /// Terminates a queued or running job; its results remain.
     pub fn terminate(&self, id: &str) -> Result<Job> {
         self.known(id)?;
         let shared = self.workers.shared();
@@ -317,5 +316,5 @@ impl OfflineJobs {
 
 /// The problem `job_not_found`.
 fn no_job(id: &str) -> Problem {
-    Problem::new(Code::JobNotFound, format!("No job `{}`: GET /deep-analysis/jobs lists the jobs there are.", clip(id)))
+    Problem::new(Code::JobNotFound, format!("No job `{}`. GET /deep-analysis/jobs lists all jobs.", clip(id)))
 }

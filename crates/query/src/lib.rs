@@ -1,5 +1,5 @@
-//! What is asked of a dataset: the questions, the deck that answers them from one generation, the jobs and alerts that ask on their own,
-//! and the documents made of answers. No front end here.
+//! Queries of a dataset: the queries, the service that answers them from one snapshot, the jobs and alerts that run queries in the
+//! background, and the documents made of the results. No front end here.
 
 pub mod deck;
 pub mod document;

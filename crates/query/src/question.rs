@@ -55,7 +55,7 @@ use model::{
     token::Token,
 };
 
-/// Whether the body of an answer says of what time it is, as `asOf`.
+/// Whether the body of a result contains its time, as `asOf`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dated {
     /// With `explain` alone: plain answers of the documented endpoints have no further member.
@@ -76,7 +76,7 @@ pub trait Question: Request {
     const NEEDS: &'static [&'static str] = &["candles", "posts", "holders", "transfers"];
     /// Whether it is slow enough that it must not delay quick questions.
     const HEAVY: bool = false;
-    /// Whether the body says what `as_of` returns. The header does for all.
+    /// Whether the body contains the time that `as_of` returns. The header always does.
     const DATED: Dated = Dated::Explained;
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Answer>;
@@ -117,7 +117,7 @@ pub trait Question: Request {
     }
 }
 
-/// A question that is asked with a JSON body.
+/// A query with a JSON body.
 pub trait BodyQuestion: Question {
     /// Parses parameters and body. Errors: those of the parameters, then of the body's members.
     fn parse_request(arguments: &Arguments<'_>, body: &[u8]) -> Result<Self>;
@@ -138,10 +138,7 @@ pub trait Find: Send + 'static {
 /// Returns the token. Errors: it is not in the data.
 pub fn known_token<'a>(snapshot: &'a Snapshot, address: &Address) -> Result<&'a Token> {
     snapshot.dataset.token(address).ok_or_else(|| {
-        Problem::new(
-            Code::TokenNotFound,
-            format!("No token `{address}` in the loaded datasets: GET /tokens?query=… finds the tokens that are there."),
-        )
+        Problem::new(Code::TokenNotFound, format!("No token `{address}` in the dataset. Find tokens with GET /tokens?query=…"))
     })
 }
 

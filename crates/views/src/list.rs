@@ -83,14 +83,9 @@ pub trait Fields: Sized + 'static {
         filter::parse_with(text, columns, tokens).map_err(|error| {
             let name = text.get(error.at.clone()).unwrap_or_default();
             let of_tokens = filter::column(name, fields::TokenEntry::COLUMNS).is_some();
-            // The filter's message with the reason for this list in place of its own.
-            let absent = [format!("no column `{name}`"), format!("unknown column `{name}`")];
+            let absent = format!("unknown column `{name}`");
             let found = format!("`{name}` is a column of Tokens, not of this list");
-            if of_tokens {
-                absent.iter().fold(error.message.clone(), |says, absent| says.replacen(absent, &found, 1))
-            } else {
-                error.in_text(text)
-            }
+            if of_tokens { error.message.replacen(&absent, &found, 1) } else { error.in_text(text) }
         })
     }
 

@@ -65,7 +65,7 @@ fn a_command_that_fails_is_a_notice_once() {
     let mut events = bench.deck.listen();
     let id = bench.jobs.add_alert(&request(None, "price>20"), &Progress::default()).unwrap().alert_id;
     assert_eq!(bench.load(&[(A, "A", 30.0), (B, "B", 30.0)], &id).fired, 2);
-    assert_eq!(notice(&mut events), "`alerts.command`: `no-such-program-here` is not found: name its path");
+    assert_eq!(notice(&mut events), "`alerts.command`: `no-such-program-here` was not found; set its full path");
     stays("it is said once", Duration::from_secs(2), || !matches!(events.try_recv(), Ok(DeckEvent::Notice(_))));
 }
 
@@ -82,7 +82,7 @@ fn of_a_hundred_alerts_at_once_few_are_told_and_the_rest_is_a_number() {
     write(bench.data.path(), &prices(30.0));
     bench.deck.load().unwrap();
     let said = notice(&mut events);
-    assert_eq!(said, "`alerts.command`: `sh` is told of 20 alerts a minute: 80 fired alerts were left out, see the list of alerts");
+    assert_eq!(said, "`alerts.command`: `sh` receives at most 20 alerts per minute; 80 fired alerts were not sent, see the list of alerts");
     let told = lines().len();
     assert!(told as u64 <= begun.elapsed().as_secs() + 1 && told < 20, "{told}");
     assert_eq!(bench.jobs.alerts(1_000, FIRED_ID_MAX).unwrap().fired.len(), 100, "all are in the list");

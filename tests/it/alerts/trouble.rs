@@ -37,14 +37,11 @@ fn a_store_that_fails_loses_nothing_and_fires_nothing_twice() {
         Ok(DeckEvent::Notice(said)) => Some(said),
         _ => None,
     });
-    assert_eq!(
-        said,
-        "alerts cannot be checked: The job store cannot be used right now: check that its disk has room and is writable, then ask again."
-    );
+    assert_eq!(said, "cannot check alerts: The job store is unavailable; check that its disk has free space and is writable, then retry.");
     // The previous check remains valid and readable.
     assert_eq!((bench.alert(&id).holds, bench.alert(&id).fired, bench.list().fired.len()), (0, 0, 0));
     let refused = bench.jobs.add_alert(&request(None, "price>5"), &Progress::default()).unwrap_err();
-    assert!(refused.code == Code::Busy && refused.detail.contains("its disk has room"), "{refused:?}");
+    assert!(refused.code == Code::Busy && refused.detail.contains("its disk has free space"), "{refused:?}");
     assert_eq!(bench.list().alerts.len(), 1);
     beside.execute_batch("DROP TRIGGER no_fired; DROP TRIGGER no_alert").unwrap();
     wait_until("it fires", || bench.alert(&id).fired == 1);

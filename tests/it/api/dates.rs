@@ -9,7 +9,7 @@ use store::cache::CacheOptions;
 use super::server::{Running, TOKEN};
 
 const OTHER: &str = "0xdac17f958d2ee523a2206206994597c13d831ec7";
-const LABEL: &str = "The newest row that this answer is made of is from ";
+const LABEL: &str = "Data up to ";
 
 /// Tables that end at different times; the second token's candles last longest.
 fn write(folder: &Path) {

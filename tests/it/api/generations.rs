@@ -135,17 +135,17 @@ fn a_generation_that_is_not_kept_is_gone_unless_its_data_are_still_the_same() {
     }
     let gone = server.get("/tokens?generation=2");
     gone.is_problem(410, "generation_gone", "gone");
-    let expected = "Generation 2 of the data is not kept any more, and the newest, 12, has other data: begin again with that one.";
+    let expected = "Snapshot 2 has expired, and the current one, 12, has different data. Restart with it.";
     assert_eq!(gone.json()["detail"], expected);
     server.get("/tokens?generation=1000").is_problem(410, "generation_gone", "never was");
     for (target, says) in [
-        ("/tokens?generation=0", "`generation` is `0`: expected the number"),
+        ("/tokens?generation=0", "`generation` is `0`; expected a snapshot number"),
         ("/tokens?generation=-1", "`generation` is `-1`"),
         ("/tokens?generation=%2B1", "`generation` is `+1`"),
         ("/tokens?generation=", "`generation` is ``"),
         ("/tokens?generation=1&generation=2", "more than once"),
-        ("/metrics?generation=1", "`generation` is not taken here"),
-        ("/deep-analysis/jobs?generation=1", "`generation` is not taken here"),
+        ("/metrics?generation=1", "`generation` is not available here"),
+        ("/deep-analysis/jobs?generation=1", "`generation` is not available here"),
     ] {
         let answer = server.get(target);
         answer.is_problem(400, "invalid_parameter", target);

@@ -246,7 +246,7 @@ fn a_client_that_reconnects_gets_the_events_it_missed() {
     server.ask(&get("/events", "Last-Event-ID: yesterday\r\n")).is_problem(400, "invalid_request", "no number");
 }
 
-/// Blocks the deck's only worker until the sender is dropped, in the wake call of an answer.
+/// Blocks the service's only worker until the sender is dropped, in the wake call of an answer.
 fn hold(server: &Running) -> (mpsc::Sender<()>, impl Sized + use<>) {
     let (release, held) = mpsc::channel::<()>();
     let question = TokenQuestion { token_address: Address::parse(TOKEN).expect("an address"), explain: false };
@@ -362,7 +362,7 @@ fn at_the_limit_a_connection_with_a_request_or_a_stream_stays_open() {
     let mut next = BufReader::new(server.connect());
     next.get_mut().write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("sent");
     next.get_mut().set_read_timeout(Some(Duration::from_millis(300))).expect("a timeout");
-    assert!(next.fill_buf().is_err(), "answered although nobody was idle");
+    assert!(next.fill_buf().is_err(), "answered although no client was idle");
     started.write_all(b"Host: localhost\r\n\r\n").expect("sent");
     next.get_mut().set_read_timeout(Some(PATIENCE)).expect("a timeout");
     assert_eq!(read_answer(&mut next, false).map(|(status, _)| status), Some(200));

@@ -8,14 +8,14 @@ use super::document::document;
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/api-reference.md");
 
-/// Longest list of values that is told: longer ones stand in the document alone.
+/// Longest list of values shown; longer lists are only in the document.
 const WORDS_MAX: usize = 12;
 
 fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     value[name].as_str().unwrap_or_default()
 }
 
-/// What a value must be: `integer 1 to 100, else 20`.
+/// What a value must be: `integer 1 to 100, default 20`.
 fn expected(schema: &Value) -> String {
     let words = schema["enum"].as_array().or_else(|| schema["items"]["enum"].as_array());
     let mut says = match words {
@@ -32,7 +32,7 @@ fn expected(schema: &Value) -> String {
         _ => {}
     }
     if let Some(default) = schema.get("default").filter(|default| default.as_i64().is_none_or(|number| number < (1 << 53) - 1)) {
-        write!(says, ", else `{}`", default.as_str().map_or_else(|| default.to_string(), str::to_owned)).unwrap();
+        write!(says, ", default `{}`", default.as_str().map_or_else(|| default.to_string(), str::to_owned)).unwrap();
     }
     says
 }
@@ -42,7 +42,7 @@ fn cell(says: &str) -> String {
     says.replace('|', "\\|").replace('\n', " ")
 }
 
-/// The media types of the answer, by the last word of each.
+/// The media types of the response.
 fn formats(operation: &Value) -> Vec<&str> {
     let good = operation["responses"].as_object().unwrap().iter().find(|(status, _)| status.starts_with('2'));
     let content = good.and_then(|(_, answer)| answer["content"].as_object());
@@ -52,9 +52,9 @@ fn formats(operation: &Value) -> Vec<&str> {
 fn page(document: &Value) -> String {
     let mut page = String::from(
         "# Every endpoint\n\n\
-         This page is written from the OpenAPI document, which `GET /openapi.json` and `/docs` show with schemas and examples. [The API](api.md)\n\
-         explains what belongs together. Every request needs the header `x-api-key`, except `/docs`, `/healthz` and `/openapi.json`.\n\n\
-         Parameters that every question takes:\n\n| parameter | expected | what |\n|---|---|---|\n",
+         This page is generated from the OpenAPI document, which `GET /openapi.json` and `/docs` show with schemas and examples. For an\n\
+         introduction, see [the API](api.md). Every request needs the header `x-api-key`, except `/docs`, `/healthz` and `/openapi.json`.\n\n\
+         Shared parameters:\n\n| parameter | expected | meaning |\n|---|---|---|\n",
     );
     let row = |page: &mut String, parameter: &Value| {
         let required = if parameter["required"] == true { "" } else { "optional " };
@@ -76,18 +76,18 @@ fn page(document: &Value) -> String {
                 let own: Vec<&Value> =
                     operation["parameters"].as_array().unwrap().iter().filter(|parameter| parameter["name"].is_string()).collect();
                 if !own.is_empty() {
-                    page.push_str("\n| parameter | expected | what |\n|---|---|---|\n");
+                    page.push_str("\n| parameter | expected | meaning |\n|---|---|---|\n");
                     for parameter in own {
                         row(&mut page, parameter);
                     }
                 }
                 let body = operation["requestBody"]["content"]["application/json"].get("example");
                 if let Some(body) = body {
-                    writeln!(page, "\nThe body is JSON, as in\n\n    {body}").unwrap();
+                    writeln!(page, "\nThe body is JSON, for example:\n\n    {body}").unwrap();
                 }
                 let formats: Vec<String> = formats(operation).iter().map(|format| format!("`{format}`")).collect();
                 if !formats.is_empty() {
-                    writeln!(page, "\nAnswers as {}.", formats.join(", ")).unwrap();
+                    writeln!(page, "\nResponse: {}.", formats.join(", ")).unwrap();
                 }
             }
         }
@@ -104,7 +104,7 @@ fn the_reference_is_as_the_document_says() {
     let found = fs::read_to_string(Path::new(PAGE)).unwrap_or_default();
     assert!(
         found == expected,
-        "docs/api-reference.md is not as the document says: run the tests with TOKENDECK_BLESS=1 and read what changed"
+        "docs/api-reference.md differs from the document; run the tests with TOKENDECK_BLESS=1 and review the changes"
     );
     assert!(expected.matches("\n### ").count() > 40);
 }

@@ -186,7 +186,7 @@ impl Answer {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// Decodes a chunked body; `None` if it broke off.
+    /// Decodes a chunked body; `None` if it ended early.
     pub(super) fn chunks(&self) -> Option<Vec<u8>> {
         assert_eq!(self.header("transfer-encoding"), Some("chunked"));
         let (mut whole, mut rest) = (Vec::new(), &self.body[..]);

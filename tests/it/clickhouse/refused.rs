@@ -114,8 +114,8 @@ fn a_question_that_candles_in_place_do_not_answer_is_refused_and_not_to_be_tried
     let track_record = format!("/technical/{UNI}/track-record?scope=all");
     let asked = bench.server.queries().len();
     for (method, path, body, code, says) in [
-        ("POST", "/alerts/rehearse", alert, Code::InvalidRequest, "no alert can be rehearsed: bring it with `where`"),
-        ("GET", &track_record, "", Code::InvalidParameter, "cannot be counted: their candles stay at their source"),
+        ("POST", "/alerts/rehearse", alert, Code::InvalidRequest, "alerts cannot be backtested; download it with"),
+        ("GET", &track_record, "", Code::InvalidParameter, "cannot be computed: their candles are queried in place"),
     ] {
         let reply = answer_offline(&api, method, path, body.as_bytes());
         let problem = String::from_utf8(reply.body.to_vec()).unwrap();

@@ -279,19 +279,14 @@ fn a_long_answer_is_cut_and_says_what_was_left_out() {
     let front_ends = FrontEnds::new();
     let client = Client::over_http(&front_ends);
     for (tool, given, left_out, says) in [
-        (
-            "table",
-            json!({ "table": "candles", "limit": 10_000 }),
-            " in `rows`, the last ones",
-            "Ask for less with `columns`, `where`, `limit`.",
-        ),
-        ("tokens", json!({ "budget_kb": 3, "only": "" }), "`price_history` of each of `tokens`", "`budget_kb` gives more"),
+        ("table", json!({ "table": "candles", "limit": 10_000 }), "the last ", "Request less with `columns`, `where`, `limit`."),
+        ("tokens", json!({ "budget_kb": 3, "only": "" }), "`price_history` of each row in `tokens`", "`budget_kb` returns more"),
     ] {
         let kilobytes = given["budget_kb"].as_u64().unwrap_or(32) as usize;
         let result = client.call(tool, given.as_object().unwrap().clone()).unwrap();
         let [answer, note] = [0, 1].map(|nth| result.content[nth].as_text().unwrap().text.clone());
         assert!(answer.len() <= kilobytes * 1_024 && answer.len() > kilobytes * 512, "{tool}: {}", answer.len());
-        assert!(note.starts_with("The answer was cut: ") && note.contains(says), "{note}");
+        assert!(note.starts_with("The result was cut; ") && note.contains(says), "{note}");
         assert!(serde_json::from_str::<Value>(&answer).unwrap()["cut"].to_string().contains(left_out), "{tool}");
         assert_eq!(result.structured_content, Some(serde_json::from_str(&answer).unwrap()));
     }
@@ -348,21 +343,21 @@ fn what_is_no_tool_or_no_argument_is_refused_by_its_name() {
             (problem["code"].as_str().unwrap().to_owned(), problem["detail"].as_str().unwrap().to_owned())
         };
         for (tool, given, code, says) in [
-            ("token", json!({}), "invalid_parameter", "`token_address` is missing"),
-            ("token", json!({ "token_address": null }), "invalid_parameter", "`token_address` is missing"),
-            ("token", json!({ "token_address": "" }), "invalid_parameter", "`token_address` is missing"),
-            ("token", json!({ "token_address": "0x12" }), "invalid_address", "`0x12` is not an address"),
-            ("token", json!({ "token_address": "../metrics" }), "invalid_address", "`../metrics` is not an address"),
+            ("token", json!({}), "invalid_parameter", "`token_address` is required"),
+            ("token", json!({ "token_address": null }), "invalid_parameter", "`token_address` is required"),
+            ("token", json!({ "token_address": "" }), "invalid_parameter", "`token_address` is required"),
+            ("token", json!({ "token_address": "0x12" }), "invalid_address", "Invalid address `0x12`"),
+            ("token", json!({ "token_address": "../metrics" }), "invalid_address", "Invalid address `../metrics`"),
             ("token", json!({ "address": WETH }), "invalid_parameter", "Did you mean `token_address`?"),
             ("tables", json!({ "table": "tokens" }), "invalid_parameter", "which takes as_of, generation, budget_kb."),
             ("tokens", json!({ "limit": { "of": 3 } }), "invalid_parameter", "`limit` is `{\"of\":3}`"),
-            ("tokens", json!({ "limit": 1.5 }), "invalid_parameter", "expected a whole number"),
-            ("tokens", json!({ "format": "csv" }), "invalid_parameter", "`format` is no argument"),
-            ("tokens", json!({ "limit": 3, "strict": true }), "invalid_parameter", "`strict` is no argument"),
+            ("tokens", json!({ "limit": 1.5 }), "invalid_parameter", "expected an integer"),
+            ("tokens", json!({ "format": "csv" }), "invalid_parameter", "`format` is not an argument"),
+            ("tokens", json!({ "limit": 3, "strict": true }), "invalid_parameter", "`strict` is not an argument"),
             ("yield", json!({ "tokenz": {} }), "invalid_parameter", "Did you mean `tokens`?"),
             ("yield", json!({ "tokens": {} }), "invalid_value", "`/tokens`"),
             ("yield", json!({ "tokens": { "UNO": "1" } }), "invalid_value", "`UNO` is not an address"),
-            ("yield", json!({ "tokens": { "WETH": "1", WETH: "1" } }), "invalid_value", "give it once"),
+            ("yield", json!({ "tokens": { "WETH": "1", WETH: "1" } }), "invalid_value", "is set twice"),
             ("rehearse_alert", json!({ "token_address": "UNO", "condition": "24h<-2" }), "invalid_value", "`\"UNO\"` is not an address"),
         ] {
             let (found, detail) = refused(tool, given);

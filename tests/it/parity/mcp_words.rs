@@ -86,15 +86,15 @@ fn an_answer_says_how_old_it_is_and_how_to_go_on() {
     assert!(row.get("price_history").is_none() && row.get("market_cap").is_some(), "{row}");
     let notes: Vec<&str> = listed.content[1..].iter().map(|block| block.as_text().unwrap().text.as_str()).collect();
     let generation = front_ends.served.snapshot().unwrap().reading;
-    assert_eq!(notes[0], format!("This is a part of the answer. The next part: the same call with `page` 2, `generation` {generation}."));
-    assert!(notes[1].starts_with(&format!("The data are of generation {generation}: ")) && notes[1].ends_with(" ago."), "{}", notes[1]);
+    assert_eq!(notes[0], format!("More results: repeat the call with `page` 2, `generation` {generation}."));
+    assert!(notes[1].starts_with(&format!("Data snapshot {generation}; ")) && notes[1].ends_with(" ago."), "{}", notes[1]);
     let next = call("tokens", json!({ "limit": 2, "page": 2, "generation": generation }));
     assert!(next.is_error == Some(false) && text(&next) != text(&listed));
     let whole = call("tokens", json!({ "limit": 2, "only": "" })).structured_content.unwrap();
     assert!(whole["tokens"][0]["price_history"].is_array(), "an empty `only` leaves nothing out");
     let past = call("tokens", json!({ "limit": 1, "as_of": "2026-06-01" }));
     let note = past.content.last().unwrap().as_text().unwrap().text.clone();
-    assert!(note.contains(", as known 2026-06-01 23:59: "), "{note}");
+    assert!(note.contains(", as of 2026-06-01 23:59; "), "{note}");
     let gone = call("tokens", json!({ "generation": 99 }));
     assert_eq!((gone.is_error, &gone.structured_content.unwrap()["code"]), (Some(true), &json!("generation_gone")));
 }

@@ -52,7 +52,7 @@ const TASKS: &[Task] = &[
         ..task("the tokens of a chain in a file", 15, &[("1/chain:base\r", "/ chain:base"), ("e\r", "exported ")])
     },
     task("a deep analysis and its report", 3, &[("8a", "6 of 6"), ("\r", "verdict")]),
-    task("a watchlist", 3, &[("1w", "is on the watchlist"), ("W", "watchlist")]),
+    task("a watchlist", 3, &[("1w", "added to the watchlist"), ("W", "watchlist")]),
     task("every cell of a row of a table", 3, &[("9\r", "token_address"), ("\r", "total_supply")]),
     task("a verb by an everyday word, from the help", 8, &[("?/favour", "Add the token to the watchlist")]),
 ];

@@ -131,7 +131,7 @@ fn the_plan_reckons_with_what_a_pool_paid_day_by_day() {
     assert_eq!(doubtful["remarks"], json!([{ "code": "above_history", "usualApy": 2.0 }]));
     assert!(number(&doubtful["apy"]) <= 2.0 && number(&doubtful["apy"]) > 1.9);
     let notes = seen["notes"].to_string();
-    assert!(notes.contains("`u2` quotes a yield, but paid nothing"), "{notes}");
+    assert!(notes.contains("Excluded `u2`: a yield is quoted, but nothing was paid"), "{notes}");
     // Who wants at least 3 % gets only what holds.
     let wanting = json!({ "tokens": { USDC: "1000000000" }, "settings": { "riskLevel": "low", "chains": ["eth"], "minApy": 3 } });
     let wanting = Desk::seen(&[("u1", &[2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 4.1])]).plan(&wanting);

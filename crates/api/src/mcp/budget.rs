@@ -1,4 +1,4 @@
-//! Answers within a language model's means: one that is too long is cut where it loses least, and says what was left out.
+//! Results within a language model's context: a result that is too long is cut where it loses least, and lists what was omitted.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use query::question::parameter::{Parameter, ParameterKind, parameter};
 pub(super) const BUDGET: Parameter = parameter(
     "budget_kb",
     ParameterKind::Integer { min: 1, max: 4_096, default: 32 },
-    "What the answer may be long, in kilobytes: a longer one is cut, and says what was left out.",
+    "Maximum size of the result in kilobytes; a larger one is cut and lists what was omitted.",
 );
 
 /// Members that say a row's time.
@@ -21,7 +21,8 @@ const NOTICE: usize = 200;
 /// A nested list with this share of a whole answer is left out before any row is.
 const NESTED_SHARE: f64 = 0.25;
 
-/// Cuts the answer to so many bytes; its member `cut` says what was left out. `None` if it is short enough, no JSON, or nothing can be left out of it.
+/// Cuts the result to this many bytes; its field `cut` lists what was omitted. `None` if it is short enough, not JSON, or has nothing to
+/// omit.
 pub(super) fn cut(body: &[u8], bytes: usize) -> Option<Vec<u8>> {
     if body.len() <= bytes {
         return None;
@@ -36,7 +37,7 @@ pub(super) fn cut(body: &[u8], bytes: usize) -> Option<Vec<u8>> {
         for row in rows_of(&mut answer, &rows) {
             row.as_object_mut().and_then(|row| row.remove(&member));
         }
-        left_out.push(format!("`{member}` of each of `{rows}`"));
+        left_out.push(format!("`{member}` of each row in `{rows}`"));
         size = length(&answer);
     }
     // Of each list how many rows it has, and whether they are oldest first, before it is cut.
@@ -57,7 +58,7 @@ pub(super) fn cut(body: &[u8], bytes: usize) -> Option<Vec<u8>> {
     for (list, (all, is_oldest_first)) in lists_cut {
         let kept = answer.get(&list).and_then(Value::as_array).map_or(0, Vec::len);
         let which = if is_oldest_first { "the oldest" } else { "the last" };
-        left_out.push(format!("{} of {all} in `{list}`, {which} ones", all - kept));
+        left_out.push(format!("{which} {} of {all} in `{list}`", all - kept));
     }
     if left_out.is_empty() {
         return None;
@@ -126,16 +127,16 @@ mod tests {
         let (answer, left_out) = cut_to(&tokens(20, 30), 1_000).expect("cut");
         assert_eq!(
             (answer["tokens"].as_array().map(Vec::len), left_out),
-            (Some(20), vec!["`price_history` of each of `tokens`".to_owned()])
+            (Some(20), vec!["`price_history` of each row in `tokens`".to_owned()])
         );
         let (answer, left_out) = cut_to(&tokens(200, 30), 1_000).expect("cut");
         let kept = answer["tokens"].as_array().map_or(0, Vec::len);
         assert!((30..200).contains(&kept) && answer["tokens"][0]["symbol"] == "T0", "{kept}");
-        assert_eq!(left_out[1], format!("{} of 200 in `tokens`, the last ones", 200 - kept));
+        assert_eq!(left_out[1], format!("the last {} of 200 in `tokens`", 200 - kept));
         let days: Vec<Value> = (10..99).map(|day| json!({ "date": format!("20{day}"), "holders": day })).collect();
         let (answer, left_out) = cut_to(&json!({ "rows": days }), 1_000).expect("cut");
         assert!(answer["rows"].as_array().and_then(|rows| rows.last()).is_some_and(|row| row["holders"] == 98), "{answer}");
-        assert!(left_out[0].ends_with("the oldest ones"), "{left_out:?}");
+        assert!(left_out[0].starts_with("the oldest "), "{left_out:?}");
         assert_eq!(cut_to(&tokens(2, 3), 10_000), None, "it is short enough");
         assert_eq!(cut_to(&json!({ "text": "x".repeat(500) }), 100), None, "nothing can be left out");
         assert_eq!(cut(b"no json at all", 3), None);

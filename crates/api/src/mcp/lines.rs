@@ -1,5 +1,5 @@
-//! JSON-RPC lines between a client and the protocol's server: a line that is no JSON is answered, which rmcp would drop. What the messages
-//! mean is not known here.
+//! JSON-RPC lines between a client and the protocol's server: a line that is not JSON gets an error response, which rmcp would omit. The
+//! meaning of the messages is not known here.
 
 use rmcp::model::ErrorCode;
 use serde::de::IgnoredAny;
@@ -52,7 +52,7 @@ async fn forward(mut client: BufReader<impl AsyncRead + Unpin>, mut server: Dupl
         } else if line.trim_ascii().is_empty() {
             true
         } else if let Err(error) = serde_json::from_slice::<IgnoredAny>(&line) {
-            refuse.send(refusal(&format!("The line is no JSON: {error}."))).await.is_ok()
+            refuse.send(refusal(&format!("The line is not JSON: {error}."))).await.is_ok()
         } else {
             server.write_all(&line).await.is_ok() && (line.last() == Some(&b'\n') || server.write_all(b"\n").await.is_ok())
         };
@@ -73,7 +73,7 @@ async fn skip_line(client: &mut BufReader<impl AsyncRead + Unpin>) {
 }
 
 fn refusal(why: &str) -> Vec<u8> {
-    let message = format!("{why} Expected one JSON-RPC message a line.");
+    let message = format!("{why} Expected one JSON-RPC message per line.");
     let body = json!({ "jsonrpc": "2.0", "id": null, "error": { "code": ErrorCode::PARSE_ERROR, "message": message } });
     format!("{body}\n").into_bytes()
 }

@@ -157,8 +157,8 @@ impl Tool {
     pub(super) fn narrowing(&self) -> String {
         let takes = |name: &&&str| self.endpoint.parameters.iter().any(|own| own.name == **name);
         let narrowing: Vec<String> = NARROWING.iter().filter(takes).map(|name| format!("`{name}`")).collect();
-        let less = if narrowing.is_empty() { String::new() } else { format!("Ask for less with {}. ", narrowing.join(", ")) };
-        format!("{less}A larger `{}` gives more.", BUDGET.name)
+        let less = if narrowing.is_empty() { String::new() } else { format!("Request less with {}. ", narrowing.join(", ")) };
+        format!("{less}A larger `{}` returns more.", BUDGET.name)
     }
 
     fn unknown(&self, name: &str) -> Problem {
@@ -167,7 +167,7 @@ impl Tool {
         let near = nearest(name, known().filter(|known| ![AS_OF, GENERATION, BUDGET.name].contains(known)))
             .map_or_else(String::new, |near| format!(" Did you mean `{near}`?"));
         let all: Vec<&str> = known().collect();
-        let detail = format!("`{}` is no argument of `{}`, which takes {}.{near}", clip(name), self.name(), all.join(", "));
+        let detail = format!("`{}` is not an argument of `{}`, which takes {}.{near}", clip(name), self.name(), all.join(", "));
         Problem::new(Code::InvalidParameter, detail)
     }
 }
@@ -184,7 +184,7 @@ fn parameters(endpoint: &'static Endpoint) -> impl Iterator<Item = &'static Para
 }
 
 fn missing(name: &str) -> Problem {
-    Problem::new(Code::InvalidParameter, format!("`{name}` is missing: it cannot be left out."))
+    Problem::new(Code::InvalidParameter, format!("`{name}` is required."))
 }
 
 /// Separator of a parameter's multiple values in a request; `None` for single-valued parameters.
@@ -204,7 +204,7 @@ fn separator(kind: ParameterKind) -> Option<&'static str> {
 fn text(parameter: &Parameter, value: &Value) -> Result<Option<String>> {
     let wrong = || {
         let shown = clip(&value.to_string());
-        let detail = format!("`{}` is `{shown}`: expected a text, a number, true or false, or a list of these.", parameter.name);
+        let detail = format!("`{}` is `{shown}`; expected text, a number, true or false, or a list of these.", parameter.name);
         Problem::new(Code::InvalidParameter, detail)
     };
     let one = |value: &Value| match value {
@@ -237,7 +237,7 @@ fn property(endpoint: &'static Endpoint, parameter: &Parameter) -> Value {
         ParameterKind::Address => NAMED.clone_into(&mut meaning),
         ParameterKind::Where(columns) => meaning = format!("{CONDITIONS} {}", by_kind(columns)),
         // Their columns stand with `where`.
-        ParameterKind::Sort { .. } => "Columns of `where`; `-` falls.".clone_into(&mut meaning),
+        ParameterKind::Sort { .. } => "Columns of `where`; `-` for descending.".clone_into(&mut meaning),
         ParameterKind::Words(words) => {
             let others = words.iter().filter(|word| !names_column(endpoint, word)).copied().collect::<Vec<_>>();
             let more = if others.is_empty() { String::new() } else { format!(", and {}", others.join(", ")) };

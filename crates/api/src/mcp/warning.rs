@@ -1,4 +1,4 @@
-//! The warnings of security that go with an answer about the price or the trade of tokens. They stand first in a tool's answer.
+//! Security warnings for results about the price or the trade of tokens. They come first in a tool's result.
 
 use std::sync::Arc;
 

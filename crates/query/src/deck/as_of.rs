@@ -1,4 +1,5 @@
-//! Decks of the same dataset as it could have been known at some time. They ask nobody, watch nothing and keep no jobs.
+//! Point-in-time services: the same dataset as it could have been known at some time. They make no network requests, watch nothing and run
+//! no jobs.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -10,7 +11,7 @@ use model::{
     time::Time,
 };
 
-/// Decks that are kept: of a few days somebody goes back and forth between.
+/// Maximum number of retained services: enough to go back and forth between a few days.
 const KEPT: usize = 3;
 /// Bytes of answers that each keeps.
 const MEMO_BYTES: u64 = 8 << 20;
@@ -19,7 +20,7 @@ const MEMO_BYTES: u64 = 8 << 20;
 /// the present. People count `Snapshot::reading`.
 const GENERATIONS_APART: u64 = 1 << 32;
 
-/// The decks that were made.
+/// The retained point-in-time services.
 #[derive(Debug, Default)]
 pub(super) struct DecksAsOf {
     /// The one that was asked for last is the last.
@@ -37,13 +38,13 @@ struct DeckAsOf {
 }
 
 impl Deck {
-    /// The deck of the current generation as it could have been known then. Errors: large tables are still loading, or one cannot be cut
-    /// at a time.
+    /// The service of the current snapshot as it could have been known then. Errors: large tables are still loading, or one has no
+    /// point-in-time mode.
     pub fn as_of(&self, time: Time) -> Result<Arc<Self>> {
         self.as_of_in(&*self.snapshot()?, time)
     }
 
-    /// The deck of that generation as it could have been known then; made once for each, which takes as long as reading all rows.
+    /// The service of that snapshot as it could have been known then; created once for each, which takes as long as reading all rows.
     pub fn as_of_in(&self, snapshot: &Snapshot, time: Time) -> Result<Arc<Self>> {
         snapshot.require_complete()?;
         // A deck of the past knows nothing of what came after.
@@ -59,7 +60,7 @@ impl Deck {
         Ok(deck)
     }
 
-    /// The deck of that time if it was made of these data, at once.
+    /// The service of that time if it was already created for this data.
     pub fn kept_as_of(&self, snapshot: &Snapshot, time: Time) -> Option<Arc<Self>> {
         // While another is made there is no telling.
         let decks = self.as_of.try_lock().ok()?;
@@ -67,7 +68,7 @@ impl Deck {
         Some(Arc::clone(&kept.deck))
     }
 
-    /// Forgets the decks of generations that are no longer answered from; returns the generations of the others.
+    /// Drops the services of expired snapshots; returns the generations of the remaining ones.
     pub(super) fn forget_as_of(&self) -> HashSet<u64> {
         // While one is made: the next time.
         let Ok(mut decks) = self.as_of.try_lock() else { return HashSet::new() };

@@ -22,17 +22,17 @@ pub struct CachedAnswer<A> {
     pub json: Bytes,
     /// Strong entity tag, including quotes.
     pub etag: Box<str>,
-    /// `Link` header to the neighbouring pages.
+    /// `Link` header to the neighboring pages.
     pub links: Option<Box<str>>,
 }
 
-/// What the body of an answer says of its time, besides the answer.
+/// Time fields in the body of a result.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct BodyDates<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) as_of: Option<Time>,
-    /// The tables of today of an explained answer that is as of a time.
+    /// The tables without history of an explained point-in-time result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) as_of_unknown: Option<&'a [&'a str]>,
 }
@@ -46,11 +46,11 @@ struct DatedAnswer<'a, A> {
 }
 
 impl<A: Serialize> CachedAnswer<A> {
-    /// `as_of`: the time of its newest row; `dates`: what the body says of it.
+    /// `as_of`: the time of the newest row; `dates`: the time fields of the body.
     pub(super) fn new(answer: A, as_of: Option<Time>, etag: String, links: Option<String>, dates: BodyDates<'_>) -> Result<Self> {
         let plain = dates.as_of.is_none() && dates.as_of_unknown.is_none();
         let json = if plain { serde_json::to_vec(&answer) } else { serde_json::to_vec(&DatedAnswer { answer: &answer, dates }) }
-            .map_err(|_| Problem::new(Code::Defect, "The answer cannot be written as JSON: a defect of the program."))?;
+            .map_err(|_| Problem::new(Code::Defect, "Internal error: the response cannot be written as JSON."))?;
         Ok(Self { answer, as_of, json: json.into(), etag: etag.into_boxed_str(), links: links.map(String::into_boxed_str) })
     }
 }

@@ -1,5 +1,5 @@
-//! Keeps the tables that come by themselves fresh while the program runs: a thread that sleeps until one is due, has it refreshed, and loads
-//! what came. What is fetched, and how, belongs to the crate `live`.
+//! Keeps live tables fresh while the program runs: a thread sleeps until one is due, refreshes it, and loads the fetched rows. What is
+//! fetched, and how, belongs to the crate `live`.
 
 pub mod add;
 
@@ -32,7 +32,7 @@ const SHOWN_FOR: Duration = Duration::from_secs(5);
 /// Shortest time between two looks.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// Who keeps tables fresh, and for whom.
+/// Settings of the refreshes.
 #[derive(Clone, Default)]
 pub struct FeedOptions {
     /// Folder with a person's own descriptions of providers.
@@ -47,21 +47,21 @@ impl fmt::Debug for FeedOptions {
     }
 }
 
-/// A table that comes by itself, for people and tools.
+/// A live table, for people and tools.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FeedTable {
     pub table: String,
-    /// Who gave the rows, else who is asked for them; names for people.
+    /// Display names of the providers that supplied the rows, or that will be requested.
     pub providers: Vec<String>,
-    /// What must be said beside the figures.
+    /// Attribution that must be shown with the data.
     pub credit: Vec<String>,
-    /// How often it comes, in milliseconds; none where only when asked for.
+    /// Refresh interval in milliseconds; `None` if it is refreshed only on demand.
     pub every: Option<i64>,
     pub last: Option<Time>,
     pub next: Option<Time>,
     /// Whether it is older than twice the time after which it should come.
     pub is_stale: bool,
-    /// Things asked for of all, while it is fetched.
+    /// Requests done of all, while it is fetched.
     pub progress: Option<(usize, usize)>,
     /// Until when the next request waits, and for whom.
     pub waiting: Option<(Time, String)>,
@@ -79,9 +79,9 @@ pub(super) struct FeedDesk {
 #[derive(Default)]
 struct FeedState {
     runs: bool,
-    /// Somebody asked for all tables, or for a look.
+    /// A request to refresh all tables, or to check what is due.
     asked: FeedAsked,
-    /// The dataset whose tables came at this start.
+    /// The dataset whose tables were fetched at this start.
     started: Option<PathBuf>,
     running: BTreeMap<String, (usize, usize)>,
     waiting: Option<(Time, String)>,
@@ -113,7 +113,7 @@ struct Feeds {
 }
 
 impl Deck {
-    /// Starts to keep tables fresh; once for a deck.
+    /// Starts refreshing live tables; once per query service.
     pub fn start_feed(self: &Arc<Self>) {
         if std::mem::replace(&mut self.feed.state.locked().runs, true) {
             return;
@@ -126,11 +126,11 @@ impl Deck {
             }
         };
         if let Err(error) = std::thread::Builder::new().name("feed".into()).spawn(run) {
-            self.notify(DeckEvent::Notice(format!("tables do not come by themselves, as no thread can be started: {error}")));
+            self.notify(DeckEvent::Notice(format!("live tables are off: cannot start a thread: {error}")));
         }
     }
 
-    /// Has every table fetched that comes by itself.
+    /// Refreshes every live table.
     pub fn refresh_feed(&self) {
         self.feed.wake(FeedAsked::All);
     }
@@ -140,14 +140,14 @@ impl Deck {
         self.feed.wake(FeedAsked::Look);
     }
 
-    /// Ends the running fetch, if there is one; what came by then is kept.
+    /// Stops the running fetch, if there is one; rows fetched by then are stored.
     pub fn stop_feed(&self) -> bool {
         let mut state = self.feed.state.locked();
         state.stopped = !state.running.is_empty();
         state.stopped
     }
 
-    /// Hosts that the dataset's tables come from and that the person did not agree to, with the requests that are sure.
+    /// Hosts of the dataset's tables that the user has not allowed yet, with the number of certain requests.
     pub(super) fn feed_hosts(&self) -> BTreeMap<String, u64> {
         let wire = self.options.wire.as_ref().filter(|wire| wire.asks_first());
         let (Some(wire), Some(deck), Ok(Some(feeds))) = (wire, self.this.upgrade(), self.feeds()) else { return BTreeMap::new() };
@@ -156,7 +156,7 @@ impl Deck {
         hosts
     }
 
-    /// The tables that come by themselves. Cheap: what is on disk is read again after a while only.
+    /// The live tables. Cheap: the disk is read again only after a while.
     pub fn feed_tables(&self) -> Vec<FeedTable> {
         let folder = self.folder();
         let known = self.feed.state.locked().shown.clone();
@@ -173,7 +173,7 @@ impl Deck {
         tables
     }
 
-    /// What must be said beside figures of the tables that come by themselves.
+    /// Attribution that must be shown with data of live tables.
     pub fn credit(&self) -> Vec<String> {
         credit(&self.feed_tables(), |_| true)
     }
@@ -215,7 +215,7 @@ impl Deck {
         live_tables(&feeds.manifest).into_iter().map(table).collect()
     }
 
-    /// Reads who keeps what fresh; none where no table comes by itself.
+    /// Reads the live tables with their providers; `None` if there are none.
     fn feeds(&self) -> Result<Option<Feeds>, String> {
         let folder = self.folder();
         let folder = folder.canonicalize().unwrap_or(folder);
@@ -355,7 +355,7 @@ impl FeedDesk {
     }
 }
 
-/// Shows a refresh, and ends it where the person says so or the dataset is left.
+/// Reports a refresh, and stops it if the user asks or the dataset is closed.
 struct FeedWatch(Arc<Deck>, PathBuf);
 
 impl RefreshWatch for FeedWatch {

@@ -1,4 +1,4 @@
-//! Fetches the rows that a question misses, and asks it again: answering itself never waits for the network.
+//! Fetches the rows that a query lacks, and runs it again: the query itself never waits for the network.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -21,7 +21,7 @@ use model::{
 };
 use store::in_place::{FetchError, Fetched};
 
-/// Cancels a fetch once nobody waits for the answer any more.
+/// Cancels a fetch once the result has no reader.
 struct Asker<'a>(&'a Progress);
 
 impl LoadProgress for Asker<'_> {
@@ -30,7 +30,7 @@ impl LoadProgress for Asker<'_> {
     }
 }
 
-/// Shows what is read of a chain, and cancels it once nobody waits for the answer any more.
+/// Reports the progress of reading on-chain state, and cancels it once the result has no reader.
 struct StateAsker<'a> {
     progress: &'a Progress,
     /// What was read, and what is being read with it.
@@ -130,11 +130,11 @@ impl Drop for Unread<'_> {
     }
 }
 
-/// Tokens in a row that fail before the others are not tried.
+/// Number of consecutive failures after which the remaining tokens are skipped.
 const FAILURES_MAX: usize = 3;
 
-/// Reads the state of the chain for each token, of some at once; returns those that fail, and why. Errors: cancelled, or several were to be
-/// read and none ever was for this answer. `read` counts those that are.
+/// Reads the on-chain state of each token, several at a time; returns the tokens that fail, with the reason. Errors: canceled, or several
+/// were requested and none could be read for this result. `read` counts the successes.
 fn fetch_states(
     snapshot: &Snapshot,
     wanted: BTreeMap<Address, MissingState>,
@@ -178,15 +178,15 @@ fn fetch_state(snapshot: &Snapshot, token: Address, missing: &MissingState, roun
     let Some(states) = snapshot.dataset.chain_states_of(&token) else { return Ok(()) };
     let asker = StateAsker { progress, round: (round, STATE_ROUNDS_MAX as u64) };
     states.fetch(&token, missing, &asker).map_err(|why| match why {
-        FetchError::Cancelled => Problem::new(Code::Cancelled, "The question was cancelled."),
+        FetchError::Cancelled => Problem::new(Code::Cancelled, "The query was canceled."),
         FetchError::Unavailable(reason) => {
-            let says = format!("The state of `{token}` on its chain cannot be read from `{}`: {reason}.", states.source());
+            let says = format!("Cannot read the on-chain state of `{token}` from `{}`: {reason}.", states.source());
             Problem::new(Code::SourceUnavailable, says)
         }
     })
 }
 
-/// Fetches rows that stay at their source; `None` where there are none.
+/// Fetches rows that are queried in place; `None` if there are none.
 fn fetch(snapshot: &Snapshot, key: &FetchKey, progress: &Progress) -> Result<Option<Arc<Fetched>>> {
     let Some(in_place) = snapshot.dataset.in_place(key.table()) else { return Ok(None) };
     in_place.fetch(key, &Asker(progress)).map_err(|why| unfetched(key.table(), key.tokens(), &in_place.source, why))
@@ -204,10 +204,13 @@ fn fetch_charts(snapshot: &Snapshot, tokens: &mut Vec<Address>, progress: &Progr
 
 fn unfetched(table: &str, tokens: &[Address], source: &str, why: FetchError) -> Problem {
     match why {
-        FetchError::Cancelled => Problem::new(Code::Cancelled, "The question was cancelled."),
+        FetchError::Cancelled => Problem::new(Code::Cancelled, "The query was canceled."),
         FetchError::Unavailable(reason) => {
-            let of = if let [token] = tokens { format!(" of `{token}`") } else { String::new() };
-            Problem::new(Code::SourceUnavailable, format!("The {table}{of} cannot be had from `{source}`: {reason}."))
+            let detail = match tokens {
+                [token] => format!("Cannot read the {table} of `{token}` from `{source}`: {reason}."),
+                _ => format!("Cannot read the {table} from `{source}`: {reason}."),
+            };
+            Problem::new(Code::SourceUnavailable, detail)
         }
     }
 }

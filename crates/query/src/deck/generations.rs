@@ -78,8 +78,7 @@ impl Generations {
 }
 
 impl Deck {
-    /// The generation with this number: the current one, one that is kept, or the current one where its data are the same. Errors: it is
-    /// not kept.
+    /// The snapshot with this number: the current one, a retained one, or the current one if its data is the same. Errors: it has expired.
     pub fn generation(&self, reading: u64) -> Result<Arc<Snapshot>> {
         let (current, now) = (self.snapshot()?, Instant::now());
         let mut before = self.before.locked();
@@ -94,10 +93,8 @@ impl Deck {
         if is_same(&before) {
             return Ok(current);
         }
-        let detail = format!(
-            "Generation {reading} of the data is not kept any more, and the newest, {}, has other data: begin again with that one.",
-            current.reading
-        );
+        let detail =
+            format!("Snapshot {reading} has expired, and the current one, {}, has different data. Restart with it.", current.reading);
         Err(Problem::new(Code::GenerationGone, detail))
     }
 
@@ -144,7 +141,7 @@ impl Deck {
         due
     }
 
-    /// Forgets the answers and the decks of generations that are no longer answered from.
+    /// Drops the results and point-in-time services of expired snapshots.
     fn forget_answers(&self) {
         let past = self.forget_as_of();
         self.memo.retain(|key, _| past.contains(&key.0) || self.answers_from(key.0));

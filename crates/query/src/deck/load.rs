@@ -101,7 +101,7 @@ enum LoadCause {
 }
 
 impl Deck {
-    /// Loads the next generation on this thread and swaps it in. Listeners are told of a failure too.
+    /// Loads the next snapshot on this thread and swaps it in. Listeners are notified of failures too.
     pub fn load(self: &Arc<Self>) -> Result<Arc<Snapshot>, String> {
         self.load_because(LoadCause::Request).map_err(|error| error.to_string())
     }
@@ -137,7 +137,7 @@ impl Deck {
             }
             Ok(self.swap(self.next_generation(), dataset))
         }))
-        .unwrap_or_else(|_| Err(LoadError::unusable("loading met a defect of the program", None)));
+        .unwrap_or_else(|_| Err(LoadError::unusable("internal error while loading", None)));
         let took = if growing { start.elapsed() } else { Duration::ZERO };
         // No failure, since the caller retries.
         let retried = cause != LoadCause::Request && matches!(&outcome, Err(LoadError::ChangedDuringRead));
@@ -154,7 +154,7 @@ impl Deck {
         outcome
     }
 
-    /// Whether the person asks for data again that are here whole: then a node is asked anew; a start answers with what is kept.
+    /// Whether the user reloads data that is already loaded completely: then a node is queried again; a start uses the cache.
     fn is_again(&self, folder: &Path) -> bool {
         self.snapshot().is_ok_and(|before| before.dataset.folder == folder && before.dataset.importing.is_empty())
     }
@@ -165,7 +165,7 @@ impl Deck {
         state.requested.starting = false;
         if state.running {
             state.requested.repeat |= cause == LoadCause::Request;
-            return Err(LoadError::unusable("a load is running already", None));
+            return Err(LoadError::unusable("another load is in progress", None));
         }
         state.running = true;
         state.tables.clear();
@@ -213,7 +213,7 @@ impl Deck {
             match &table.state {
                 TableState::Unusable(_) if table.changed_during_read => return Err(LoadError::ChangedDuringRead),
                 TableState::Unusable(reason) if was_readable(table.schema.name) => {
-                    let reason = format!("the table `{}` can no longer be read: {reason}", table.schema.name);
+                    let reason = format!("table `{}` is no longer readable: {reason}", table.schema.name);
                     return Err(LoadError::unusable(reason, table.error_position.clone()));
                 }
                 _ => {}
@@ -274,7 +274,7 @@ impl Deck {
         let spawned = std::thread::Builder::new().name("load".into()).spawn(move || deck.load().map(drop));
         if let Err(error) = spawned {
             self.load_lock().requested.starting = false;
-            self.notify(DeckEvent::LoadFailed(format!("cannot start a thread to load with: {error}")));
+            self.notify(DeckEvent::LoadFailed(format!("cannot start a thread for loading: {error}")));
         }
     }
 

@@ -1,4 +1,4 @@
-//! A pending answer: polled by the terminal, awaited by the API, cancelled on drop.
+//! A pending result: polled by the terminal, awaited by the API, canceled on drop.
 
 use std::{
     future::Future,
@@ -60,5 +60,5 @@ impl<T> Drop for PendingResult<T> {
 }
 
 fn lost() -> Problem {
-    Problem::new(Code::Cancelled, "The question was dropped before it was answered.")
+    Problem::new(Code::Cancelled, "The query was canceled before it completed.")
 }

@@ -1,5 +1,5 @@
-//! Counts the records of all tokens in the background, on one thread: those that answers of the current generation asked for. What was counted
-//! is kept in the cache folder by the digest of its candles. What a record is stands in `question::track_record`.
+//! Computes the track records of all tokens in the background, on one thread: those that results of the current snapshot need. Results are
+//! stored in the cache folder by the digest of their candles. `question::track_record` defines a record.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -37,8 +37,8 @@ impl Deck {
         }
     }
 
-    /// For a program that answers once: waits until every record that its first answer wanted is there, or is known to be kept nowhere.
-    /// Returns whether one came, so that the same question has another answer.
+    /// For a program that runs one query: waits until every track record that its first result needs is there, or is known not to be
+    /// stored. Returns whether one was added, so that the same query has another result.
     pub fn wait_for_kept_records(&self) -> bool {
         let Ok(snapshot) = self.snapshot() else { return false };
         while self.counting.load(Ordering::Acquire)
@@ -63,7 +63,7 @@ impl Drop for Place<'_> {
     }
 }
 
-/// Counts until nothing is wanted, or the deck is gone.
+/// Computes until no record is wanted, or the query service is dropped.
 fn count_all(deck: &Weak<Deck>, counting: &AtomicBool) {
     let is_due = || deck.upgrade().and_then(|deck| deck.snapshot().ok()).is_some_and(|newest| newest.track_records.due().is_some());
     loop {
@@ -81,7 +81,7 @@ fn count_newest(deck: &Weak<Deck>, _: &Place<'_>) {
     let Some((snapshot, cache)) = newest else { return };
     while let Some(timeframe) = snapshot.track_records.due() {
         let attempt = AssertUnwindSafe(|| one(deck, &snapshot, timeframe, cache.as_deref()));
-        let defect = |_| Err(Problem::new(Code::Defect, "The record of all tokens could not be counted: a defect of the program."));
+        let defect = |_| Err(Problem::new(Code::Defect, "Internal error while computing the track record of all tokens."));
         let counted = catch_unwind(attempt).unwrap_or_else(defect);
         let Some(deck) = deck.upgrade().filter(|deck| deck.is_newest(&snapshot)) else { return };
         snapshot.track_records.publish(timeframe, counted);
@@ -89,10 +89,10 @@ fn count_newest(deck: &Weak<Deck>, _: &Place<'_>) {
     }
 }
 
-/// Errors: the record cannot be counted; cancelled, as the generation is no longer the newest.
+/// Errors: the record cannot be computed; canceled, because the snapshot was replaced.
 fn one(deck: &Weak<Deck>, snapshot: &Arc<Snapshot>, timeframe: &'static str, cache: Option<&Path>) -> Result<WholeRecord> {
     let is_wanted = || deck.upgrade().is_some_and(|deck| deck.is_newest(snapshot));
-    let step = |_, _| if is_wanted() { Ok(()) } else { Err(Problem::new(Code::Cancelled, "The data were read anew.")) };
+    let step = |_, _| if is_wanted() { Ok(()) } else { Err(Problem::new(Code::Cancelled, "The data was reloaded.")) };
     let (tokens, digest) = digest(snapshot, timeframe, &step)?;
     let known = cache.and_then(|cache| serde_json::from_str(&kept_text(cache, KEPT_IN, &digest)?).ok());
     let is_new = known.is_none();

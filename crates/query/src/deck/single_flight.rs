@@ -1,5 +1,5 @@
-//! Single flight: concurrent identical requests are computed once; later askers wait for that answer. Answers and their cache belong to the
-//! deck.
+//! Single flight: concurrent identical requests are computed once, and later ones wait for that result. Results and their cache belong to
+//! the query service.
 
 use std::{
     collections::HashSet,
@@ -31,13 +31,13 @@ pub(super) struct InFlightGuard<'a> {
 }
 
 impl SingleFlight {
-    /// Waits until nobody computes this request. No deadlock: only computing threads wait here, so they wait for a running one, never for
-    /// one queued behind them; and no answer asks another question of the deck.
+    /// Waits until no other thread computes this request. No deadlock: only computing threads wait here, so they wait for a running one,
+    /// never for one queued behind them; and no query runs another query of the service.
     pub(super) fn take(&self, key: &MemoKey, progress: &Progress) -> Result<InFlightGuard<'_>> {
         let mut running = self.running();
         while running.contains(key) {
             if progress.cancelled() {
-                return Err(Problem::new(Code::Cancelled, "The question was cancelled."));
+                return Err(Problem::new(Code::Cancelled, "The query was canceled."));
             }
             running = self.finished.wait_timeout(running, POLL_INTERVAL).unwrap_or_else(PoisonError::into_inner).0;
         }

@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const POLL: Duration = Duration::from_secs(2);
 
 impl Deck {
-    /// Starts reloading on file changes, on a thread that ends with the deck.
+    /// Starts reloading on file changes, on a thread that ends with the query service.
     pub fn watch(self: &Arc<Self>) -> Result<(), String> {
         let (wake, wakes) = sync_channel(1);
         let waker = wake.clone();
@@ -46,7 +46,7 @@ impl Deck {
     }
 
     fn watch_with(self: &Arc<Self>, watcher: FileWatcher, wake: SyncSender<()>, wakes: Receiver<()>) -> Result<(), String> {
-        let failed = |error: std::io::Error| format!("the dataset cannot be watched: {error}");
+        let failed = |error: std::io::Error| format!("cannot watch the dataset for changes: {error}");
         let mut events = self.listen();
         // Any load, of another folder too, is a reason to check where the files are now.
         let bridge = move || {
@@ -107,7 +107,7 @@ impl Watch {
         if let (Some(reason), false) = (self.watcher.polling_because(), self.warned) {
             self.warned = true;
             deck.set_watching(Watching::Polling);
-            deck.notify(DeckEvent::Notice(format!("{reason}: the dataset is looked at every {} s instead", POLL.as_secs())));
+            deck.notify(DeckEvent::Notice(format!("{reason}; checking the dataset for changes every {} s instead", POLL.as_secs())));
         }
     }
 

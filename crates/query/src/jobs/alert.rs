@@ -14,7 +14,7 @@ use model::{
 /// Maximum number of alerts per dataset.
 pub const ALERTS_MAX: usize = 1_000;
 
-/// A condition that is evaluated on each new generation of the data.
+/// A condition that is evaluated on each new data snapshot.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Alert {
     pub alert_id: String,
@@ -25,21 +25,21 @@ pub struct Alert {
     /// The condition, in the syntax of `where` of GET /tokens.
     pub condition: String,
     pub created_at: Time,
-    /// Number of tokens that met the condition at the last check.
+    /// Number of tokens for which the condition was true at the last check.
     pub holds: u64,
     /// Time of the last check.
     pub checked_at: Time,
-    /// Why the last check failed, in which case `holds` is that of the previous check; null if it succeeded.
+    /// Reason why the last check failed, in which case `holds` is that of the previous check; null if it succeeded.
     pub problem: Option<String>,
-    /// Number of firings.
+    /// Number of triggers.
     pub fired: u64,
     pub last_fired_at: Option<Time>,
 }
 
-/// A firing of an alert for a token.
+/// A trigger of an alert for a token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FiredAlert {
-    /// Increases with every firing.
+    /// Increases with every trigger.
     pub fired_id: u64,
     pub alert_id: String,
     pub token_address: Address,
@@ -50,14 +50,14 @@ pub struct FiredAlert {
 }
 
 impl Alert {
-    /// Subject of the alert: the token's symbol, else its short address, else `any token`.
+    /// Subject of the alert: the token's symbol, its short address, or `any token`.
     pub fn about(&self) -> String {
         about(self.symbol.as_deref(), self.token_address.as_ref())
     }
 }
 
 impl FiredAlert {
-    /// Subject of the firing: the token's symbol, else its short address.
+    /// Subject of the trigger: the token's symbol, or its short address.
     pub fn about(&self) -> String {
         about(self.symbol.as_deref(), Some(&self.token_address))
     }
@@ -75,16 +75,16 @@ fn about(symbol: Option<&str>, token: Option<&Address>) -> String {
 /// A `fired_id` greater than any real one: the largest integer that every JSON reader represents exactly.
 pub const FIRED_ID_MAX: u64 = (1 << 53) - 1;
 
-/// The dataset's alerts and their firings.
+/// The dataset's alerts and their triggers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct AlertList {
     /// Newest first.
     pub alerts: Vec<Alert>,
-    /// The latest firings, newest first, including those of removed alerts.
+    /// The latest triggers, newest first, including those of deleted alerts.
     pub fired: Vec<FiredAlert>,
 }
 
 /// The problem `alert_not_found`.
 pub(super) fn no_alert(id: &str) -> Problem {
-    Problem::new(Code::AlertNotFound, format!("No alert `{}`: GET /alerts lists the alerts there are.", clip(id)))
+    Problem::new(Code::AlertNotFound, format!("No alert `{}`. GET /alerts lists all alerts.", clip(id)))
 }

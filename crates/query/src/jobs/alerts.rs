@@ -1,5 +1,5 @@
-//! Alerts: conditions evaluated on each new generation of the data. An alert fires for a token on the transition from not meeting to
-//! meeting its condition. A check and its firings are one transaction, so that none is lost or duplicated, however the program ends.
+//! Alerts: conditions evaluated on each new data snapshot. An alert fires for a token when its condition becomes true. A check and its
+//! triggers are one transaction, so that none is lost or duplicated, however the program ends.
 
 use std::{
     collections::HashMap,
@@ -75,13 +75,13 @@ impl Jobs {
     }
 }
 
-/// Identity of the dataset that the deck has open.
+/// Identity of the open dataset.
 pub(super) fn open_dataset(deck: &Deck) -> String {
     dataset(&deck.snapshot().map_or_else(|_| deck.folder(), |snapshot| snapshot.dataset.folder.clone()))
 }
 
 impl OfflineJobs {
-    /// Like `Jobs::add_alert`, on the data that the deck has loaded.
+    /// Like `Jobs::add_alert`, on the loaded data.
     pub fn add_alert(&self, deck: &Deck, request: &AlertBody) -> Result<Alert> {
         add(&self.0, deck, request, &Progress::default())
     }
@@ -113,7 +113,7 @@ pub(super) fn matched_tokens(deck: &Deck, snapshot: &Snapshot, request: &AlertBo
     let found = deck.find_in(snapshot, &wanted, progress)?;
     let count = found.holds.len();
     if count > HOLDING_MAX {
-        let detail = format!("`condition` holds for {count} tokens, too many to be of use: narrow it to at most {HOLDING_MAX}.");
+        let detail = format!("`condition` is true for {count} tokens, too many to be useful; narrow it to at most {HOLDING_MAX}.");
         return Err(Problem::new(Code::InvalidParameter, detail));
     }
     Ok(found)

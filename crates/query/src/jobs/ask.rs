@@ -85,6 +85,6 @@ impl TaskEnding {
         if !empty || self.status != TaskStatus::Completed {
             return self;
         }
-        Self { status: TaskStatus::Skipped, reason: Some(format!("The loaded datasets hold no {what} of the token.")), ..self }
+        Self { status: TaskStatus::Skipped, reason: Some(format!("The dataset has no {what} of this token.")), ..self }
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn new(kind: &str, last: Option<&str>) -> Result<String> {
     let after_last = last.and_then(|last| created_at(kind, last)).map_or(0, |time| time.0 as u128 + 1);
     let mut random = [0u8; 16];
     getrandom::fill(&mut random[6..])
-        .map_err(|_| Problem::new(Code::Busy, "The system has no random numbers to give right now: ask again in a moment."))?;
+        .map_err(|_| Problem::new(Code::Busy, "The system cannot supply random numbers right now; retry in a moment."))?;
     let time = now.max(after_last) & ((1 << 48) - 1);
     Ok(encoded(kind, time << RANDOM_BITS | u128::from_be_bytes(random)))
 }

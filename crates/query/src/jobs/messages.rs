@@ -1,5 +1,5 @@
-//! Fired alerts told outside the program: to a command of the user's, and to a webhook. Each has a thread, so that nothing waits for them,
-//! and a rate. Decides neither what fires nor who is told inside.
+//! Notifications of fired alerts outside the program: to a command of the user, and to a webhook. Each has a thread, so that nothing waits
+//! for it, and a rate limit. Decides neither what fires nor what the program shows.
 
 mod command;
 
@@ -20,24 +20,24 @@ use wire::{Wire, web::WebhookUrl};
 /// Time between two starts.
 const PAUSE: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_mins(1);
-/// Starts in a minute, those that wait included; what comes beyond it is dropped.
+/// Starts per minute, including those in the queue; further ones are dropped.
 const PER_MINUTE: usize = 20;
 /// How long a command may run.
 const COMMAND_TIME: Duration = Duration::from_secs(10);
 /// How long an idle thread waits before it looks whether the program ends.
 const IDLE: Duration = Duration::from_millis(500);
 
-/// Where fired alerts are told outside the program.
+/// Where fired alerts are sent outside the program.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AlertRoutes {
     pub command: Option<AlertCommand>,
     pub webhook: Option<WebhookUrl>,
-    /// Member of the webhook's JSON with the alert in words; empty for none.
+    /// Field of the webhook's JSON with the alert as text; empty for none.
     pub webhook_text: String,
 }
 
 impl AlertRoutes {
-    /// Whether the name may be that of the member with the words: it is no member of the firing itself.
+    /// Whether the name can be that of the text field: it is not a field of the trigger itself.
     pub fn is_text_member(name: &str) -> bool {
         let sample = FiredAlert {
             fired_id: 0,
@@ -61,7 +61,7 @@ impl AlertRoutes {
     }
 }
 
-/// A fired alert, with what the data say of its token.
+/// A fired alert, with the token's data.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct AlertMessage {
     pub(super) fired: FiredAlert,
@@ -88,7 +88,7 @@ impl MessageRoute {
         match self {
             Self::Command(command) => command.run(message, COMMAND_TIME, stopped),
             Self::Webhook { url, text, wire } => {
-                let json = body(message, text).ok_or("cannot be told")?;
+                let json = body(message, text).ok_or("cannot receive this alert: it cannot be written as JSON")?;
                 wire.post(url, json, stopped).map_err(|fault| fault.to_string())
             }
         }
@@ -139,7 +139,7 @@ impl Messenger {
                 let dropped = many(count, "fired alert was", "fired alerts were");
                 let about = self.route.about();
                 deck.notify(DeckEvent::Notice(format!(
-                    "{about} is told of {PER_MINUTE} alerts a minute: {dropped} left out, see the list of alerts"
+                    "{about} receives at most {PER_MINUTE} alerts per minute; {dropped} not sent, see the list of alerts"
                 )));
             }
             let Some(message) = queue.next(now) else {

@@ -1,5 +1,5 @@
-//! Ownership of a dataset's queue: the process that holds the lock on the dataset's lock file runs its jobs. The system releases the lock when
-//! the process ends, however it ends.
+//! Ownership of a dataset's queue: the process that owns the lock on the dataset's lock file runs its jobs. The system releases the lock
+//! when the process ends, however it ends.
 
 use std::{
     fs::File,
@@ -33,7 +33,7 @@ pub(super) fn first(state_dir: &Path) -> Result<Option<File>, String> {
 
 fn opened(path: &Path) -> Result<File, String> {
     open_private(path).map_err(|error| {
-        format!("cannot write `{}`: {error}: make the state directory writable, or set XDG_STATE_HOME to one that is", path.display())
+        format!("cannot write `{}`: {error}; make the state folder writable, or set XDG_STATE_HOME to a writable folder", path.display())
     })
 }
 

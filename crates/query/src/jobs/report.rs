@@ -10,19 +10,19 @@ use analysis::{dex::DexList, patterns::PatternsAnswer, token::TokenDetail, trend
 use model::{address::Address, error::ProblemBody};
 use security::SecurityInference;
 
-/// A job's findings so far; partial while it runs.
+/// A job's results so far; partial while it runs.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Report {
     pub job_id: String,
     pub status: JobStatus,
     /// In request order.
     pub tokens: Vec<TokenReport>,
-    /// The files it was made of; none before the first task, and of jobs of older versions of the program.
+    /// Files used for the report; none before the first task, and for jobs of older program versions.
     #[serde(skip)]
     pub sources: Option<Sources>,
 }
 
-/// Each part is the answer of its endpoint, `{"error": problem}` if that failed, or null if its task has not run yet.
+/// Each part is the response of its endpoint, `{"error": problem}` if that failed, or null if its task has not run yet.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct TokenReport {
     pub token_address: Address,
@@ -40,7 +40,7 @@ pub struct TokenReport {
     pub holders: Option<Box<RawValue>>,
 }
 
-/// The endpoint's answer, its problem if it failed, or null if the task has not run yet.
+/// The endpoint's response, its problem if it failed, or null if the task has not run yet.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[schemars(inline)]

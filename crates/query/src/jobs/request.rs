@@ -12,9 +12,9 @@ use crate::question::{
 };
 use model::{address::Address, error::Result};
 
-const EXPECTED: &str = "expected `token_address` with one address or `token_addresses` with a list of them";
+const EXPECTED: &str = "expected `token_address` with one address, or `token_addresses` with a list";
 
-/// The body of POST /deep-analysis/jobs: one token or several.
+/// Body of POST /deep-analysis/jobs: one token or several.
 #[derive(Debug, Clone, PartialEq, JsonSchema)]
 #[serde(untagged, deny_unknown_fields)]
 #[schemars(example = json!({ "token_address": EXAMPLE_TOKEN }))]
@@ -38,10 +38,10 @@ impl JobBody {
             let read = match &*name {
                 "token_address" => Self::One { token_address: token(&at, value, tokens)? },
                 "token_addresses" => Self::Several { token_addresses: several(&at, value, tokens)? },
-                _ => return Err(invalid(&at, &format!("no such member: {EXPECTED}"))),
+                _ => return Err(invalid(&at, &format!("unknown field; {EXPECTED}"))),
             };
             if given.replace(read).is_some() {
-                return Err(invalid(&at, "`token_address` and `token_addresses` are both given: give one of them"));
+                return Err(invalid(&at, "set either `token_address` or `token_addresses`, not both"));
             }
         }
         given.ok_or_else(|| invalid("", EXPECTED))
@@ -57,14 +57,15 @@ impl JobBody {
         let distinct = several.iter().enumerate().filter(|(_, address)| seen.insert(**address));
         let tokens: Vec<_> = distinct.map(|(i, address)| (*address, format!("/token_addresses/{i}"))).collect();
         if tokens.is_empty() || tokens.len() > TOKENS_MAX {
-            return Err(invalid("/token_addresses", &format!("{} tokens: expected 1 to {TOKENS_MAX}", tokens.len())));
+            return Err(invalid("/token_addresses", &format!("{} tokens; expected 1 to {TOKENS_MAX}", tokens.len())));
         }
         Ok(tokens)
     }
 }
 
 fn several(at: &str, value: &RawValue, tokens: TokenReader<'_>) -> Result<Vec<Address>> {
-    let items = elements(value).ok_or_else(|| invalid(at, &format!("`{}`: expected an array of token addresses", clip(value.get()))))?;
+    let items =
+        elements(value).ok_or_else(|| invalid(at, &format!("expected an array of token addresses, not `{}`", clip(value.get()))))?;
     items.iter().enumerate().map(|(i, item)| token(&format!("{at}/{i}"), item, tokens)).collect()
 }
 

@@ -18,7 +18,7 @@ pub struct Sources {
     pub license: Option<String>,
     pub synthetic: bool,
     pub tables: Vec<SourceTable>,
-    /// What must be said beside figures of those who gave rows.
+    /// Attribution of the providers that must be shown with the data.
     #[serde(default)]
     pub credit: Vec<String>,
     /// Whether the data changed while the job ran; the files are those at its start.

@@ -96,7 +96,7 @@ impl JobStore {
     }
 }
 
-/// Why the store could not do what it was asked.
+/// Reason why a request to the store failed.
 #[derive(Debug, PartialEq)]
 pub(in crate::jobs) struct JobStoreError(Problem);
 
@@ -125,12 +125,9 @@ impl From<rusqlite::Error> for JobStoreError {
     fn from(error: rusqlite::Error) -> Self {
         tracing::error!("job store: {error}");
         Self(if damaged(&error) {
-            Problem::new(Code::Defect, "The job store is damaged: restart the program, which sets it aside and starts a fresh one.")
+            Problem::new(Code::Defect, "The job store is damaged; restart tokendeck, which sets it aside and creates a new one.")
         } else {
-            Problem::new(
-                Code::Busy,
-                "The job store cannot be used right now: check that its disk has room and is writable, then ask again.",
-            )
+            Problem::new(Code::Busy, "The job store is unavailable; check that its disk has free space and is writable, then retry.")
         })
     }
 }

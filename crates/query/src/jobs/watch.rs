@@ -72,15 +72,15 @@ impl AlertWatch {
             (self.failed, self.again) = (0, None);
         } else {
             if let (Some(problem), 0) = (all.err().or(announced.err()), self.failed) {
-                shared.deck.notify(DeckEvent::Notice(format!("alerts cannot be checked: {}", problem.detail)));
+                shared.deck.notify(DeckEvent::Notice(format!("cannot check alerts: {}", problem.detail)));
             }
             self.again = Some(Instant::now() + pause(self.failed));
             self.failed = self.failed.saturating_add(1);
         }
     }
 
-    /// After a record was published, the tokens that meet a condition on advice are others although the data are the same: those that the
-    /// alerts were checked by are replaced, and nothing fires. Errors: those of the store.
+    /// After a track record was published, other tokens may match a condition on advice, although the data is the same: the previous
+    /// matches are replaced, and nothing fires. Errors: those of the store.
     fn take_record(&mut self, shared: &Shared, snapshot: &Snapshot, progress: &Progress) -> Result<()> {
         let records = snapshot.track_records.version();
         if records == self.records {

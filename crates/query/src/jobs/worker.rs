@@ -1,5 +1,5 @@
-//! The job threads: workers that take jobs from the queue and ask the deck, one that announces job changes by any process, and one that
-//! checks the alerts.
+//! The job threads: workers that take jobs from the queue and run their queries, one that announces job changes by any process, and one
+//! that checks the alerts.
 
 use std::{
     collections::HashMap,
@@ -273,7 +273,7 @@ impl Shared {
         alerts::open_dataset(&self.deck)
     }
 
-    /// Claims the open dataset's next queued job, if this process owns its queue and the data are loaded.
+    /// Claims the open dataset's next queued job, if this process owns its queue and the data is loaded.
     fn next(&self) -> Result<Option<ClaimedJob>> {
         let dataset = self.dataset();
         if !self.owner.is_owner(&dataset) || self.deck.complete_snapshot().is_err() || !self.store.any_queued(&dataset)? {
@@ -308,7 +308,7 @@ impl Shared {
             // All answers about a token come from one generation.
             let snapshot = self.deck.complete_snapshot()?;
             if alerts::dataset(&snapshot.dataset.folder) != job.dataset {
-                return Err(Problem::new(Code::Loading, "Another dataset was opened: the job waits for its own."));
+                return Err(Problem::new(Code::Loading, "Another dataset was opened; the job waits until its own is open again."));
             }
             self.store.save_sources(&job.id, &Sources::of(&self.deck, &snapshot.dataset), position == 0)?;
             tokens_used += u64::from(snapshot.dataset.token(address).is_some());
@@ -324,7 +324,7 @@ impl Shared {
 
     /// False if the job was terminated or deleted meanwhile.
     fn run_task(&self, snapshot: &Snapshot, key: TaskKey<'_>, address: &Address, tokens_used: u64) -> Result<bool> {
-        let interrupted = || Problem::new(Code::ShuttingDown, "The program is ending.");
+        let interrupted = || Problem::new(Code::ShuttingDown, "tokendeck is shutting down.");
         let progress = Progress::default();
         let task = RunningTask { progress: progress.clone(), task_id: task_id(key.analysis, address) };
         // Registered before asking the store, so that a concurrent stop or termination finds it.

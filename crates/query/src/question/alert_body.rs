@@ -1,4 +1,4 @@
-//! The body that asks for an alert, to be set or rehearsed: its shape, and how it is read.
+//! The body of a request to create or backtest an alert: its shape, and how it is parsed.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,14 +14,14 @@ use model::{
     error::{Code, Problem, Result},
 };
 
-/// The body of POST /alerts and POST /alerts/rehearse.
+/// Body of POST /alerts and POST `/alerts/rehearse`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields, example = json!({ "token_address": EXAMPLE_TOKEN, "condition": "price>20" }))]
 pub struct AlertBody {
-    /// The token it applies to; without it, every token.
+    /// Token that the alert applies to. Default: every token.
     #[schemars(default, with = "Option<NamedToken>")]
     pub token_address: Option<Address>,
-    /// In the syntax of the tokens' `where`: `price>20`, `score<40`, `pattern:bull_flag`.
+    /// Condition in the syntax of the tokens' `where`: `price>20`, `score<40`, `pattern:bull_flag`.
     #[schemars(length(min = 1, max = TEXT_CHARS_MAX))]
     pub condition: String,
 }
@@ -37,17 +37,17 @@ impl AlertBody {
                 "token_address" if value.get() == "null" => {}
                 "token_address" => token_address = Some(token(&at, value, tokens)?),
                 "condition" => {
-                    let wrong = || invalid(&at, &format!("`{}`: expected a text as in `price>20`", clip(value.get())));
+                    let wrong = || invalid(&at, &format!("expected text such as `price>20`, not `{}`", clip(value.get())));
                     condition = Some(text(value).ok_or_else(wrong)?);
                 }
-                _ => return Err(invalid(&at, "no such member: expected `condition`, and `token_address` for one token")),
+                _ => return Err(invalid(&at, "unknown field; expected `condition`, and `token_address` for one token")),
             }
         }
-        let condition = condition.ok_or_else(|| invalid("/condition", "it is missing: expected a text as in `price>20`"))?;
+        let condition = condition.ok_or_else(|| invalid("/condition", "required: text such as `price>20`"))?;
         Ok(Self { token_address, condition: condition.trim().to_owned() })
     }
 
-    /// Maps a problem with a body's alert to the member's JSON pointer.
+    /// Maps a problem with a body's alert to the field's JSON pointer.
     pub fn refused(problem: Problem) -> Problem {
         match problem.code {
             Code::InvalidParameter => invalid("/condition", problem.detail.trim_start_matches("`condition`: ").trim_end_matches('.')),

@@ -1,5 +1,5 @@
-//! Batch questions about many tokens: GET /tokens?addresses=, GET /candles and GET /security. Each token has the answer or the error of its
-//! own endpoint; in the order asked, duplicates kept.
+//! Batch queries about many tokens: GET /tokens?addresses=, GET /candles and GET /security. Each token has the result or the error of its
+//! own endpoint, in the order requested, including duplicates.
 
 use std::collections::HashMap;
 
@@ -32,10 +32,10 @@ pub const ADDRESSES_MAX: usize = 100;
 /// Maximum number of candles of one answer.
 pub const CANDLES_MAX: usize = 100_000;
 
-const ADDRESSES: Parameter = addresses(1, "Up to 100 token contracts, separated by commas.");
+const ADDRESSES: Parameter = addresses(1, "Up to 100 token contracts, comma-separated.");
 
 /// Makes GET /tokens answer these tokens instead of a list.
-pub const INSTEAD: Parameter = addresses(0, "Up to 100 token contracts, separated by commas, whose details are wanted instead of a list.");
+pub const INSTEAD: Parameter = addresses(0, "Up to 100 token contracts, comma-separated: returns their details instead of a list.");
 
 const fn addresses(min: usize, meaning: &'static str) -> Parameter {
     parameter("addresses", ParameterKind::Addresses { min, max: ADDRESSES_MAX }, meaning)
@@ -66,7 +66,7 @@ request! {
     }
 }
 
-/// One answer for each token, in the order asked.
+/// One result per token, in the order requested.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(rename = "{A}Batch")]
 pub struct Batch<A> {
@@ -81,7 +81,7 @@ impl<A> Batch<A> {
     }
 }
 
-/// The answer or the error of the token's own endpoint.
+/// The result or the error of the token's own endpoint.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(inline)]
@@ -90,14 +90,14 @@ pub enum BatchPart<A> {
     Refused(RefusedToken),
 }
 
-/// A token without an answer, and the error.
+/// A token without a result, and the error.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RefusedToken {
     pub token_address: Address,
     pub error: ProblemBody,
 }
 
-/// A security inference and the token it is about.
+/// A security assessment and its token.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct TokenSecurity {
     pub token_address: Address,
@@ -106,7 +106,7 @@ pub struct TokenSecurity {
 }
 
 impl<A> BatchPart<A> {
-    /// Wraps an answer or its error. Errors: the request was cancelled, which is no error of the token's.
+    /// Wraps a result or its error. Errors: the request was canceled, which is not an error of the token.
     pub fn of(token_address: Address, answer: Result<A>) -> Result<Self> {
         match answer {
             Ok(answer) => Ok(Self::Answer(answer)),
@@ -138,7 +138,7 @@ fn batch<A: Clone + Send>(addresses: &[Address], progress: &Progress, answer: im
 impl Question for TokenBatchQuestion {
     type Answer = Batch<TokenDetail>;
     const NAME: &'static str = "token_batch";
-    const SUMMARY: &'static str = "Detailed information for many tokens.";
+    const SUMMARY: &'static str = "Get details of several tokens.";
     const NEEDS: &'static [&'static str] = TokenQuestion::NEEDS;
     const DATED: Dated = Dated::Always;
 
@@ -156,7 +156,7 @@ impl Question for TokenBatchQuestion {
 impl Question for CandleBatchQuestion {
     type Answer = Batch<TokenCandles>;
     const NAME: &'static str = "candle_batch";
-    const SUMMARY: &'static str = "Candles of many tokens, 100,000 in all.";
+    const SUMMARY: &'static str = "Get candles of several tokens (up to 100,000).";
     const NEEDS: &'static [&'static str] = CandlesQuestion::NEEDS;
     /// Slow when it covers the candles of a whole market.
     const HEAVY: bool = true;
@@ -178,8 +178,8 @@ impl Question for CandleBatchQuestion {
             count += answer.as_ref().map_or(0, |answer| answer.candles.len());
             if count > CANDLES_MAX {
                 let detail = format!(
-                    "`addresses` have more than {CANDLES_MAX} candles: ask for fewer tokens at once, for a longer `timeframe`, or for less time \
-                     between `from` and `to`."
+                    "`addresses` have more than {CANDLES_MAX} candles; request fewer tokens, a longer `timeframe`, or a shorter period \
+                    with `from` and `to`."
                 );
                 return Err(Problem::new(Code::InvalidParameter, detail));
             }
@@ -195,7 +195,7 @@ impl Question for CandleBatchQuestion {
 impl Question for SecurityBatchQuestion {
     type Answer = Batch<TokenSecurity>;
     const NAME: &'static str = "security_batch";
-    const SUMMARY: &'static str = "Security inference for many tokens; as NDJSON a line for each, as they are done.";
+    const SUMMARY: &'static str = "Assess several tokens; NDJSON streams one line per token as it finishes.";
     const NEEDS: &'static [&'static str] = SecurityQuestion::NEEDS;
     const HEAVY: bool = true;
     const DATED: Dated = Dated::Always;

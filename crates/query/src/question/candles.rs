@@ -1,4 +1,4 @@
-//! The question behind GET /tokens/{token_address}/candles.
+//! The query behind GET /tokens/{token_address}/candles.
 
 use std::{ops::Range, sync::Arc};
 
@@ -24,7 +24,7 @@ request! {
         timeframe: &'static str = TIMEFRAME,
         from: Option<Time> = FROM,
         to: Option<Time> = TO,
-        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 5_000, default: 500 }, "Candles to return, the latest."),
+        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 5_000, default: 500 }, "Number of latest candles to return."),
     }
 }
 
@@ -34,16 +34,16 @@ pub struct TokenCandles {
     pub timeframe: &'static str,
     /// The latest candles within `limit`, oldest first.
     pub candles: Vec<Candle>,
-    /// Whether `limit` left out earlier candles.
+    /// Whether `limit` excluded earlier candles.
     #[serde(skip)]
     pub cut: bool,
-    /// Number of these that are resampled, and the interval they are resampled from; `None` unless the others are stored candles.
+    /// Number of these that are resampled, and the interval they are resampled from; `None` unless the other candles are stored ones.
     #[serde(skip)]
     pub made: Option<(usize, Interval)>,
     /// If stale: start of the last candle of this timeframe, even if not among these, and its lag.
     #[serde(skip)]
     pub stale: Option<(Time, Lag)>,
-    /// Who they are from, each once, as the file says.
+    /// Providers of the candles, each once, as named in the file.
     #[serde(skip)]
     pub sources: Vec<String>,
 }
@@ -52,12 +52,12 @@ pub struct TokenCandles {
 pub struct Candle {
     /// Start of the candle.
     pub timestamp: Time,
-    /// USD; null where the data hold no finite number.
+    /// USD; null if the data has no finite number.
     pub open: Option<f64>,
     pub high: Option<f64>,
     pub low: Option<f64>,
     pub close: Option<f64>,
-    /// Whole tokens traded; null where unknown.
+    /// Whole tokens traded; null if unknown.
     pub volume: Option<f64>,
 }
 
@@ -72,7 +72,7 @@ pub(super) fn latest(timestamps: &[i64], from: Option<Time>, to: Option<Time>, l
 impl Question for CandlesQuestion {
     type Answer = TokenCandles;
     const NAME: &'static str = "candles";
-    const SUMMARY: &'static str = "A token's candles: stored, or resampled from finer ones.";
+    const SUMMARY: &'static str = "Get a token's candles, stored or resampled from finer ones.";
     const NEEDS: &'static [&'static str] = &["candles"];
     const DATED: Dated = Dated::Always;
 

@@ -1,4 +1,5 @@
-//! The coins that a token may be a wrapped or staked form of: those whose symbol its own holds. Whether it follows one, its candles say.
+//! The coins that a token may be a wrapped or staked form of: those whose symbol is part of its own. Its candles decide whether it follows
+//! one.
 
 use super::{caches::SymbolOrder, snapshot::Snapshot};
 use analysis::{

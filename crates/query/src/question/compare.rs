@@ -1,4 +1,4 @@
-//! The question behind GET /compare: percent change of several tokens from a common start, their drawdown and volatility, and the
+//! The query behind GET /compare: percent change of several tokens from a common start, their drawdown and volatility, and the
 //! correlations of their daily returns.
 
 use schemars::JsonSchema;
@@ -25,7 +25,7 @@ use model::{
     time::{DAY_MS, Time},
 };
 
-/// Maximum number of tokens of one comparison: more lines cannot be told apart.
+/// Maximum number of tokens of one comparison: more lines cannot be distinguished.
 pub const TOKENS_MAX: usize = 12;
 /// Maximum number of rows (timestamps) of one answer.
 const ROWS_MAX: usize = 10_000;
@@ -35,7 +35,7 @@ pub const PERIODS: &[&str] = &["7d", "30d", "90d", "365d", "all"];
 const PERIOD: Parameter = parameter(
     "period",
     ParameterKind::Word { words: PERIODS, default: Some("all") },
-    "The last days of the time that all of the tokens have candles of.",
+    "Last days of the time in which all tokens have candles.",
 );
 
 request! {
@@ -44,14 +44,14 @@ request! {
         addresses: Vec<Address> = parameter(
             "addresses",
             ParameterKind::Addresses { min: 2, max: TOKENS_MAX },
-            "2 to 12 token contracts, separated by commas.",
+            "2 to 12 token contracts, comma-separated.",
         ),
         timeframe: &'static str = TIMEFRAME,
         period: &'static str = PERIOD,
         base: Option<Address> = parameter(
             "base",
             ParameterKind::Addresses { min: 0, max: 1 },
-            "The token that the others are held against, one of `addresses`; else the first.",
+            "Benchmark token, one of `addresses`. Default: the first.",
         ),
         from: Option<Time> = FROM,
         to: Option<Time> = TO,
@@ -62,23 +62,23 @@ request! {
 pub struct Comparison {
     pub timeframe: &'static str,
     pub period: &'static str,
-    /// The token that the others are held against.
+    /// The benchmark token.
     pub base_address: Address,
-    /// The first time of the period at which all of the tokens have a close: the common start, 0 percent. Later than the period's start
-    /// where their candles begin later.
+    /// First time in the period at which all tokens have a close: the common start, 0 percent. Later than the period's start if their
+    /// candles begin later.
     pub from: Time,
     /// The earliest of the tokens' last candle times.
     pub to: Time,
-    /// In the order asked, without duplicates.
+    /// In the order requested, without duplicates.
     pub tokens: Vec<Compared>,
-    /// Of those that security says to avoid, or whose sale fails.
+    /// Tokens that security says to avoid, or that cannot be sold.
     pub warnings: Vec<SecurityWarning>,
     /// Every time in the span at which at least one token has a close, oldest first.
     pub rows: Vec<ComparedRow>,
-    /// Why no token has a beta, where the base hardly moves.
+    /// Reason why no token has a beta: the benchmark's price hardly moves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beta_missing: Option<String>,
-    /// One for every pair of tokens.
+    /// One entry per pair of tokens.
     pub correlations: Vec<Correlation>,
 }
 
@@ -88,17 +88,18 @@ pub struct Compared {
     pub symbol: Option<String>,
     /// Percent from the common start to the token's last close in the span.
     pub percent: Option<f64>,
-    /// What its price in that of the base token changed by, in percent, from the common start to the last closes of both.
+    /// Percent change of its price in units of the benchmark token, from the common start to the last closes of both.
     pub percent_against_base: Option<f64>,
-    /// The largest fall from a close to a later one in the span, in percent, 0 or below.
+    /// Largest fall from a close to a later one in the span, in percent, 0 or below.
     pub maximum_drawdown: Option<f64>,
-    /// Annualised, in percent: the standard deviation of the daily log returns of the days that end in the span, times √365; null with fewer
-    /// than three.
+    /// Annualized, in percent: the standard deviation of the daily log returns of the days that end in the span, times √365; null with
+    /// fewer than three days.
     pub volatility: Option<f64>,
-    /// Pearson correlation of its daily log returns with the base token's, −1 to 1; null as in `correlations`, and of the base itself.
+    /// Pearson correlation of its daily log returns with those of the benchmark token, −1 to 1; null as in `correlations`, and for the
+    /// benchmark itself.
     pub correlation: Option<f64>,
-    /// Its daily log return for each percent of the base token's: covariance / variance of the base; null where `correlation` is, and
-    /// where the base hardly moves: `beta_missing` says so.
+    /// Change of its daily log return per percent of the benchmark token's: covariance / variance of the benchmark; null if `correlation`
+    /// is null, or if the benchmark hardly moves (see `beta_missing`).
     pub beta: Option<f64>,
 }
 
@@ -106,7 +107,7 @@ pub struct Compared {
 pub struct ComparedRow {
     /// Start of the candle.
     pub timestamp: Time,
-    /// Percent from the common start, one for each of `tokens`; null where the token has no close at this time.
+    /// Percent from the common start, one value for each of `tokens`; null if the token has no close at this time.
     pub percent: Vec<Option<f64>>,
 }
 
@@ -114,10 +115,9 @@ pub struct ComparedRow {
 pub struct Correlation {
     pub token_address: Address,
     pub other_address: Address,
-    /// Days on which both have a return.
+    /// Days on which both tokens have a return.
     pub n: u64,
-    /// Pearson correlation of daily log returns over the common span, −1 to 1; null with fewer than three days, or where a price never
-    /// moves.
+    /// Pearson correlation of daily log returns over the common span, −1 to 1; null with fewer than three days, or if a price never moves.
     pub correlation: Option<f64>,
 }
 
@@ -138,7 +138,7 @@ impl Comparison {
 impl Question for CompareQuestion {
     type Answer = Comparison;
     const NAME: &'static str = "compare";
-    const SUMMARY: &'static str = "Some tokens in percent from a common start: return, drawdown, volatility, and how alike their days are.";
+    const SUMMARY: &'static str = "Compare tokens: return, drawdown, volatility and correlation of daily returns.";
     const NEEDS: &'static [&'static str] = &["candles"];
     const HEAVY: bool = true;
     const DATED: Dated = Dated::Always;
@@ -155,12 +155,13 @@ impl Question for CompareQuestion {
             }
         }
         if addresses.len() < 2 {
-            return Err(Problem::new(Code::InvalidParameter, "`addresses` names one token: name two or more to be compared."));
+            return Err(Problem::new(Code::InvalidParameter, "`addresses` needs at least two tokens."));
         }
         let base = self.base.unwrap_or(addresses[0]);
-        let base = addresses.iter().position(|address| *address == base).ok_or_else(|| {
-            Problem::new(Code::InvalidParameter, format!("`base` names `{base}`, which is none of `addresses`: name one of them."))
-        })?;
+        let base = addresses
+            .iter()
+            .position(|address| *address == base)
+            .ok_or_else(|| Problem::new(Code::InvalidParameter, format!("`base` is `{base}`, which is not in `addresses`.")))?;
         let mut missing = MissingRows::default();
         let found: Vec<_> = addresses.iter().filter_map(|address| missing.take(candles_of(snapshot, address))).collect();
         missing.check()?;
@@ -183,7 +184,8 @@ impl Question for CompareQuestion {
         };
         if side.times.len() > ROWS_MAX {
             let detail = format!(
-                "There are {} times to compare, {ROWS_MAX} are answered: ask for a longer `timeframe`, or for less time between `from` and `to`.",
+                "The comparison has {} rows, more than the maximum of {ROWS_MAX}; choose a longer `timeframe`, or a shorter period with \
+                `from` and `to`.",
                 side.times.len()
             );
             return Err(Problem::new(Code::InvalidParameter, detail));
@@ -244,8 +246,10 @@ impl CompareQuestion {
         };
         let empty = addresses.iter().zip(series).find(|(_, points)| points.is_empty());
         let detail = match empty {
-            Some((address, _)) => format!("{} has no {} candles in this time: choose another `timeframe`.", name(address), self.timeframe),
-            None => "The tokens have no candle at the same time: choose others, or another time.".to_owned(),
+            Some((address, _)) => {
+                format!("{} has no {} candles in this period; choose another `timeframe`.", name(address), self.timeframe)
+            }
+            None => "These tokens have no candle times in common; choose other tokens or another period.".to_owned(),
         };
         Problem::new(Code::NoCandles, detail)
     }

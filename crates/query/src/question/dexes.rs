@@ -1,4 +1,4 @@
-//! The questions behind GET /{contractAddress}/dexes, its detail, and GET /dexes.
+//! The queries behind GET /{contractAddress}/dexes, its detail, and GET /dexes.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -34,7 +34,7 @@ request! {
 impl Question for DexListQuestion {
     type Answer = DexList;
     const NAME: &'static str = "dexes";
-    const SUMMARY: &'static str = "DEXes where a token trades.";
+    const SUMMARY: &'static str = "List DEXes where a token trades.";
     const NEEDS: &'static [&'static str] = &[];
 
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<DexList> {
@@ -52,14 +52,14 @@ request! {
     DexDetailQuestion at "/{contractAddress}/dexes/{dexId}" {
         contract_address: Address = CONTRACT,
         /// In lower case.
-        dex_id: String = parameter("dexId", ParameterKind::Identifier, "The DEX's slug, as the DEX list gives it; any letter case."),
+        dex_id: String = parameter("dexId", ParameterKind::Identifier, "DEX id from the list of DEXes, case-insensitive."),
     }
 }
 
 impl Question for DexDetailQuestion {
     type Answer = DexDetail;
     const NAME: &'static str = "dex";
-    const SUMMARY: &'static str = "Detail of one DEX where a token trades.";
+    const SUMMARY: &'static str = "Get one DEX of a token.";
     const NEEDS: &'static [&'static str] = &[];
 
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<DexDetail> {
@@ -68,7 +68,7 @@ impl Question for DexDetailQuestion {
             Problem::new(
                 Code::DexNotFound,
                 format!(
-                    "No DEX `{}` has a pool of token `{}`: GET /{}/dexes lists those that have, with their `dexId`.",
+                    "No DEX `{}` has a pool of token `{}`. GET /{}/dexes lists the DEXes that do, with their `dexId`.",
                     clip(&self.dex_id),
                     self.contract_address,
                     self.contract_address
@@ -86,7 +86,7 @@ request! {
         /// Members out of `DexEntry::MEMBERS`; empty: all.
         only: Vec<&'static str> = only::<DexEntry>(),
         page: u64 = PAGE,
-        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "DEXes a page."),
+        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "DEXes per page."),
     }
 }
 
@@ -95,9 +95,9 @@ pub struct AllDexes {
     pub page: u64,
     pub limit: u64,
     pub total: u64,
-    /// By slug, then chain, unless `sort` orders them.
+    /// By slug, then chain, unless `sort` is given.
     pub dexes: Rows<DexEntry>,
-    /// Why the list is empty: the table that is missing or unusable.
+    /// Reason for an empty list: the table that is missing or unusable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }
@@ -118,7 +118,7 @@ pub struct DexEntry {
 impl Question for AllDexesQuestion {
     type Answer = AllDexes;
     const NAME: &'static str = "all_dexes";
-    const SUMMARY: &'static str = "Every DEX in the data, one entry for each chain.";
+    const SUMMARY: &'static str = "List all DEXes, one entry per chain.";
     const NEEDS: &'static [&'static str] = &[];
 
     paged!(AllDexes);

@@ -36,14 +36,14 @@ fn read(text: &str) -> Result<Exchanges, String> {
         .map(|row| (&mut row.chain, row.symbol.clone()))
         .chain(table.exchanges.iter_mut().map(|row| (&mut row.chain, row.name.clone())))
     {
-        let known = Chain::known(chain).ok_or_else(|| format!("`{chain}` of `{name}` is no chain that is known, as `eth` or `base`"))?;
+        let known = Chain::known(chain).ok_or_else(|| format!("`{chain}` of `{name}` is not a known chain, such as `eth` or `base`"))?;
         known.as_str().clone_into(chain);
     }
     if let Some(row) = table.quotes.iter().find(|row| !(row.worth.is_finite() && row.worth > 0.0)) {
-        return Err(format!("`worth` of `{}` is {}: expected its price in USD", row.symbol, row.worth));
+        return Err(format!("`worth` of `{}` is {}; expected its price in USD", row.symbol, row.worth));
     }
     if let Some(row) = table.exchanges.iter().find(|row| row.fees.is_empty() || row.fees.iter().any(|fee| *fee >= FEE_END)) {
-        return Err(format!("`fees` of `{}` are {:?}: expected millionths, as [3000] for 0.3 %", row.name, row.fees));
+        return Err(format!("`fees` of `{}` are {:?}; expected millionths, such as [3000] for 0.3%", row.name, row.fees));
     }
     Ok(table)
 }

@@ -1,5 +1,5 @@
-//! The columns of the tokens' list, a row of one table each: a row is all it takes for the API, its document, `where`, `sort`, `fields`,
-//! exports and alerts. How the terminal draws a column is the terminal's affair, how a figure is computed that of `compute`.
+//! The columns of the token list, one table row each: a row is all it takes for the API, its document, `where`, `sort`, `fields`, exports
+//! and alerts. The terminal decides how to draw a column, and `compute` how to compute a metric.
 
 mod compute;
 
@@ -25,7 +25,7 @@ use model::{
     time::Time,
 };
 
-/// What a computed figure is made of; what several have in common is computed once.
+/// Source of a computed metric; shared sources are computed once.
 #[derive(Clone, Copy)]
 enum FigureSource {
     /// The trend of the trendline analysis.
@@ -57,7 +57,7 @@ macro_rules! columns {
         /// All values of `fields`, in the order of the answer.
         pub const FIELDS: &[&str] = &[$($known,)* OWN_COLUMNS, $($name,)*];
 
-        /// The figures that are computed on request; the others are precomputed.
+        /// The metrics that are computed on request; all other metrics are precomputed.
         pub const COMPUTED: &[&str] = &[$($name),*];
 
         $(const _: () = assert!(
@@ -69,7 +69,7 @@ macro_rules! columns {
 
         const ADDED: &[AddedRow] = &[
             $(AddedRow { name: $known, meaning: $known_meaning, schema: nullable::<$known_type> },)*
-            AddedRow { name: OWN_COLUMNS, meaning: "The extra columns of the `tokens` file, by their names.", schema: nullable::<Map<String, Value>> },
+            AddedRow { name: OWN_COLUMNS, meaning: "Extra columns of the `tokens` file, by name.", schema: nullable::<Map<String, Value>> },
             $(AddedRow { name: $name, meaning: $meaning, schema: nullable::<$type> },)*
         ];
 
@@ -119,72 +119,73 @@ columns! {
         "holders_growth": Number ["growth"] = |token| token.holders_growth.map(FieldValue::Number);
     }
     added {
-        "created_at": Time ["created"], Time, "Deployment time of the contract; null where the data do not say."
+        "created_at": Time ["created"], Time, "Deployment time of the contract; null if unknown."
             = |token| token.created_at.map(FieldValue::Time);
         "age": Duration [], f64, "Days from deployment to the newest time in the data." = |token| token.age.map(FieldValue::Duration);
-        "as_of": Time ["asof"], Time, "Start of its last candle." = |token| token.last_candle.map(|last| FieldValue::Time(last.start));
-        "price_as_of": Time [], Time, "When its price was so: as the file says, or the start of the candle that it is from; else null."
+        "as_of": Time ["asof"], Time, "Start of the last candle." = |token| token.last_candle.map(|last| FieldValue::Time(last.start));
+        "price_as_of": Time [], Time, "Time of the price: from the file, or the start of the candle that supplied it; null if unknown."
             = |token| token.price_as_of.map(FieldValue::Time);
         "market_cap_as_of": Time ["cap_as_of"], Time,
-            "When its market cap was so, as the file says; of price times supply, the earlier of the two; else null."
+            "Time of the market cap: from the file, or the earlier time of price and supply if it is their product; null if unknown."
             = |token| token.market_cap_as_of.map(FieldValue::Time);
-        "holders_as_of": Time [], Time, "When its holders were counted, as the file says; else null."
+        "holders_as_of": Time [], Time, "Time of the holder count, from the file; null if unknown."
             = |token| token.holders_as_of.map(FieldValue::Time);
         "volume_24h": Number ["vol", "volume"], f64,
-            "USD traded in the 24 hours up to the end of its last candle: the sum over those candles of `volume_usd`, or of volume × close \
-             where that is unknown; if they do not reach back a day or a volume is unknown, the sum of `volume24h` over its pools; null if \
-             its candles are stale." = |token| token.volume_24h.map(FieldValue::Number);
-        "liquidity": Number ["liq"], f64, "USD: the sum of `liquidity` over the pools that hold it."
+            "USD traded in the 24 hours up to the end of the last candle: the sum over those candles of `volume_usd`, or of volume × \
+            close where that is unknown; if they do not reach back a day or a volume is unknown, the sum of `volume24h` over the \
+            token's pools; null if the candles are stale." = |token| token.volume_24h.map(FieldValue::Number);
+        "liquidity": Number ["liq"], f64, "USD: the sum of `liquidity` over the token's pools."
             = |token| token.liquidity.map(FieldValue::Number);
         "price_change_1h": Number ["1h"], f64,
-            "Percent over the last hour; null where no close is known so long before, or if its candles are stale: more than three of them \
-             behind those of their source, or three days behind the others." = |token| token.price_change_1h.map(FieldValue::Number);
-        "price_change_7d": Number ["7d"], f64, "Percent over the last 7 days, as over the last hour."
+            "Percent change over the last hour; null if no close from that long ago is known, or if the candles are stale: more than \
+            three candles behind the newest from their source, or three days behind the other tokens." = |token| token.price_change_1h.map(FieldValue::Number);
+        "price_change_7d": Number ["7d"], f64, "Percent change over the last 7 days; null under the same conditions as for the last hour."
             = |token| token.price_change_7d.map(FieldValue::Number);
-        "price_change_30d": Number ["30d"], f64, "Percent over the last 30 days, as over the last hour."
+        "price_change_30d": Number ["30d"], f64, "Percent change over the last 30 days; null under the same conditions as for the last \
+            hour."
             = |token| token.price_change_30d.map(FieldValue::Number);
     }
     computed {
-        "trend": Text [].of_words(trends), Trend, "The trend of the trendline analysis; null without candles." = FigureSource::Trend;
+        "trend": Text [].of_words(trends), Trend, "Trend label of the trendline analysis; null without candles." = FigureSource::Trend;
         "best_pattern": Text ["pattern"].of_words(patterns), Pattern,
-            "The daily-candle pattern with the highest confidence, discounted by age; null without any."
+            "Daily-candle pattern with the highest `confidence`, discounted by age; null if there is none."
             = FigureSource::Patterns(|answer| {
                 Some(FigureValue::Pattern(Box::new(Pattern { detail: None, ..answer.best()?.clone() }), answer.best_status()))
             });
         "recommendedAction": Text ["action"].of_words(actions), TradeAction,
-            "The advice of the token's daily candles, as GET /technical/{contractAddress}/patterns gives it: `hold` until the record of all \
-             tokens is counted; null without daily candles." = FigureSource::Patterns(|answer| Some(answer.recommended_action.into()));
+            "Advice from the token's daily candles, as in GET /technical/{contractAddress}/patterns: `hold` until the track record of all \
+            tokens has been computed; null without daily candles." = FigureSource::Patterns(|answer| Some(answer.recommended_action.into()));
         "advice": Text [].of_words(advices), AdviceWord,
-            "`recommendedAction` with one more word: `watch` where patterns point one way and nothing shows that following them pays; null \
-             without daily candles." = FigureSource::Patterns(|answer| Some(answer.advice.as_ref()?.word.into()));
+            "`recommendedAction` with one more value: `watch` if patterns point one way but nothing shows that following them pays; null \
+            without daily candles." = FigureSource::Patterns(|answer| Some(answer.advice.as_ref()?.word.into()));
         "signal": Text [].of_words(actions), TradeAction,
-            "What the daily-candle patterns alone point to, before any record, age of the candles or security is looked at; null without daily \
-             candles." = FigureSource::Patterns(|answer| Some(answer.signal.map_or(TradeAction::Hold, |signal| signal.action).into()));
+            "What the daily-candle patterns alone suggest, before track record, candle age and security are considered; null without \
+            daily candles." = FigureSource::Patterns(|answer| Some(answer.signal.map_or(TradeAction::Hold, |signal| signal.action).into()));
         "securityScore": Number ["score"], i64,
-            "The score of the security inference; null without its data, and where the recommendation is `NOT ENOUGH DATA`."
+            "Security score; null without security data, and if the recommendation is `NOT ENOUGH DATA`."
             = FigureSource::Security(|summary| summary.known_score().map_or(FigureValue::Unknown, FigureValue::Integer));
         "recommendation": Text [], String,
-            "Leading word of the security recommendation; null without its data. `NOT ENOUGH DATA` means that the score is not known."
+            "Leading word of the security recommendation; null without security data. `NOT ENOUGH DATA` means that the score is unknown."
             = FigureSource::Security(|summary| FigureValue::Word(summary.recommendation));
         "security_changed": Flag [], bool,
-            "Whether code, owner, taxes, trades or powers differ from the scan before, over the state of its chain or, while the program runs, \
-             over the files; false where it was scanned once, null without security data." = FigureSource::Security(|summary| FigureValue::Flag(summary.changed));
+            "Whether code, owner, taxes, trades or owner privileges differ from the previous scan, of the on-chain state or, while the \
+            program runs, of the files; false after a single scan, null without security data." = FigureSource::Security(|summary| FigureValue::Flag(summary.changed));
         "rsi_14": Number ["rsi"], f64,
-            "Relative strength index over 14 daily candles, 0–100, at the last candle, as in `/technical/{contractAddress}/indicators`; null \
-             with fewer candles, or if they end long before the newest in the data." = FigureSource::Days(|days| Indicator::Rsi(14).last(days));
+            "Relative strength index (RSI) over 14 daily candles, 0–100, at the last candle, as in \
+            `/technical/{contractAddress}/indicators`; null with fewer candles, or if they end long before the newest in the data." = FigureSource::Days(|days| Indicator::Rsi(14).last(days));
         "from_52w_high": Number ["52w_high", "52w"], f64,
-            "Percent distance of the last daily close from the highest high of the 52 weeks up to it, 0 at that high, else negative; null if \
-             the candles do not reach back so far, or end long before the newest in the data."
+            "Percent distance of the last daily close from the highest high of the 52 weeks up to it: 0 at that high, otherwise negative; \
+            null if the candles do not reach back 52 weeks, or end long before the newest in the data."
             = FigureSource::Days(|days| from_52w_high(days, Interval::DAY.0));
     }
 }
 
-/// Whether the column is a figure that is computed on request.
+/// Whether the column is a metric that is computed on request.
 pub fn is_computed(column: &str) -> bool {
     COMPUTED.contains(&column)
 }
 
-/// Whether the figure needs the security inference, which is slow.
+/// Whether the metric needs the security assessment, which is slow.
 pub fn is_inferred(column: &str) -> bool {
     SOURCES.iter().any(|(name, source)| *name == column && matches!(source, FigureSource::Security(_)))
 }
@@ -309,12 +310,12 @@ pub(super) mod tests {
             assert_eq!(ask(&format!("only=symbol&sort={sort}")).unwrap()[0], json!({ "symbol": first }), "{sort}");
         }
         for (query, says) in [
-            ("where=pric>1", "`where`: no column `pric`, did you mean `price`? Columns: symbol, name, "),
-            ("where=price>x", "`where`: `x` is not a number: write `price>1000`, "),
-            ("where=usd", "`where`: `usd` is no condition: write a column, a sign and a value, as in `symbol:usd`."),
-            ("sort=pric", "`sort` names `pric`, which is no column here: did you mean `price`? Expected up to 4 of symbol, "),
+            ("where=pric>1", "`where`: unknown column `pric`; did you mean `price`? Columns: symbol, name, "),
+            ("where=price>x", "`where`: `x` is not a number; write `price>1000`, "),
+            ("where=usd", "`where`: `usd` is not a condition; write column, operator and value, as in `symbol:usd`."),
+            ("sort=pric", "`sort` names the unknown column `pric`; did you mean `price`? Expected up to 4 of symbol, "),
             ("sort=price,name,symbol,age,holders", "`sort` has 5 columns. Expected up to 4 of "),
-            ("only=pric", "`only` names `pric`: did you mean `price`? Expected some of token_address, "),
+            ("only=pric", "`only` names the unknown value `pric`; did you mean `price`? Expected some of token_address, "),
         ] {
             let refused = ask(query).unwrap_err();
             assert!(refused.code == Code::InvalidParameter && refused.detail.starts_with(says), "{query}: {refused}");

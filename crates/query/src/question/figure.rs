@@ -1,5 +1,5 @@
-//! The figures that `fields` adds to a token: their values, as the answer has them, as conditions compare them and as they sort. How they are
-//! computed and described is `fields`' part.
+//! The metrics that `fields` adds to a token: their values in results, in conditions and in sort orders. `fields` computes and describes
+//! them.
 
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -11,7 +11,7 @@ use analysis::{
 };
 use model::time::{DAY_MS, Time};
 
-/// A figure of a token.
+/// A metric of a token.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FigureValue {
     Number(f64),
@@ -117,7 +117,7 @@ impl Serialize for FigureValue {
     }
 }
 
-/// The figures of a token that were asked for, by name; `None` where the token has no value.
+/// The requested metrics of a token, by name; `None` if the token has no value.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Figures(Vec<(&'static str, Option<FigureValue>)>);
 
@@ -133,22 +133,22 @@ impl Figures {
         self.0.iter().find(|(known, _)| *known == name)?.1.as_ref()
     }
 
-    /// The names of the figures that were computed.
+    /// Names of the metrics that were computed.
     pub fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
         self.0.iter().map(|(name, _)| *name)
     }
 
-    /// Whether the figure was computed, even if the result is null.
+    /// Whether the metric was computed, even if the result is null.
     pub fn has(&self, name: &str) -> bool {
         self.0.iter().any(|(known, _)| *known == name)
     }
 
-    /// These figures, in this order; `None` unless all of them were computed.
+    /// These metrics, in this order; `None` unless all of them were computed.
     pub fn named(&self, names: &[&str]) -> Option<Self> {
         names.iter().map(|name| self.0.iter().find(|(known, _)| known == name).cloned()).collect::<Option<_>>().map(Self)
     }
 
-    /// Merges figures computed later; they replace earlier ones.
+    /// Merges metrics computed later; they replace earlier ones.
     pub fn take(&mut self, more: Self) {
         more.0.into_iter().for_each(|(name, figure)| self.set(name, figure));
     }

@@ -195,7 +195,7 @@ impl Filter {
         written(&self.terms)
     }
 
-    /// The text of the filter that asks for one condition more; `text` is that of this one.
+    /// The text of the filter with one more condition; `text` is that of this filter.
     pub fn with(&self, text: &str, condition: &str) -> String {
         let is_known = |term: &Term| matches!(term, Term::Compare { text, .. } if text == condition);
         match (text.trim(), self.terms.as_slice()) {
@@ -258,7 +258,7 @@ impl Filter {
     }
 }
 
-/// The first result that is `decisive`, else unknown if one is unknown, else the opposite: Kleene's conjunction and disjunction.
+/// The first result that is `decisive`; otherwise unknown if one is unknown, or the opposite: Kleene's conjunction and disjunction.
 fn decided_by(decisive: bool, results: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     let mut all = Some(!decisive);
     for result in results {

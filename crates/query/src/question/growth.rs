@@ -1,4 +1,4 @@
-//! The question behind GET /analytics/tokens/holders-growth and its alias under /api.
+//! The query behind GET /analytics/tokens/holders-growth and its alias under /api.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -19,9 +19,9 @@ use model::{
 
 request! {
     GrowthQuestion at "/analytics/tokens/holders-growth" {
-        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 1_000, default: 10 }, "Tokens to return."),
+        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 1_000, default: 10 }, "Number of tokens to return."),
         /// In days.
-        window: u64 = parameter("window", ParameterKind::Word { words: WINDOWS, default: Some("7") }, "Days the growth is taken over."),
+        window: u64 = parameter("window", ParameterKind::Word { words: WINDOWS, default: Some("7") }, "Period of growth in days."),
         explain: bool = EXPLAIN,
     }
 }
@@ -31,7 +31,7 @@ pub struct HoldersGrowth {
     pub limit: u64,
     /// Largest growth first; ties by market cap, then address.
     pub tokens: Vec<GrowthEntry>,
-    /// With `explain`: why the ranking is empty: the table that is missing or unusable.
+    /// With `explain`: reason for an empty ranking: the table that is missing or unusable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }
@@ -48,13 +48,13 @@ pub struct GrowthEntry {
     pub price: Option<f64>,
     /// USD.
     pub market_cap: Option<f64>,
-    /// With `explain`: the day of the token's latest holder count, the end of the window.
+    /// With `explain`: day of the token's latest holder count, the end of the window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_counted: Option<Day>,
-    /// With `explain`: the day of the holder count at the start of the window.
+    /// With `explain`: day of the holder count at the start of the window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_counted: Option<Day>,
-    /// With `explain`: when price and market cap were so, if the data say it.
+    /// With `explain`: times of price and market cap, if the data has them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price_as_of: Option<Time>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,7 +67,7 @@ pub const WINDOWS: &[&str] = &["1", "7", "30"];
 impl Question for GrowthQuestion {
     type Answer = HoldersGrowth;
     const NAME: &'static str = "holders_growth";
-    const SUMMARY: &'static str = "Tokens ranked by growth of their number of holders.";
+    const SUMMARY: &'static str = "Rank tokens by holder growth.";
     const NEEDS: &'static [&'static str] = &[];
 
     fn as_of(&self, snapshot: &Snapshot, answer: &HoldersGrowth) -> Option<Time> {

@@ -1,4 +1,4 @@
-//! The question behind GET /addresses/{address}/tokens: what an address holds of the tokens in the data.
+//! The query behind GET /addresses/{address}/tokens: the tokens in the data that an address holds.
 
 use std::borrow::Cow;
 
@@ -28,9 +28,9 @@ use model::{
 };
 use store::{cell::in_frame, grid::Grid};
 
-/// Most tokens of one address where the holders stay at an engine, which is asked for each.
+/// Maximum number of tokens per address if the holders are queried in place, with one query per token.
 const TOKENS_MAX: u64 = 100;
-const ADDRESS: Parameter = parameter("address", ParameterKind::Holder, "The address of a holder.");
+const ADDRESS: Parameter = parameter("address", ParameterKind::Holder, "Address of a holder.");
 
 request! {
     /// A page of the tokens that an address holds, the most worth first.
@@ -41,7 +41,7 @@ request! {
         /// Members out of `HeldToken::MEMBERS`; empty: all.
         only: Vec<&'static str> = only::<HeldToken>(),
         page: u64 = PAGE,
-        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Tokens a page."),
+        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Tokens per page."),
     }
 }
 
@@ -67,7 +67,7 @@ pub struct HeldTokens {
     pub page: u64,
     pub limit: u64,
     pub total: u64,
-    /// The most worth first, unless `sort` orders them.
+    /// Highest value first, unless `sort` is given.
     pub tokens: Rows<HeldToken>,
 }
 
@@ -77,7 +77,7 @@ pub struct HeldToken {
     pub symbol: Option<String>,
     /// In whole tokens.
     pub balance: Option<f64>,
-    /// Fraction of the supply that is not burned; of what all holders have where that is unknown. Null for a burn address.
+    /// Fraction of the supply that is not burned, or of the sum of all holders' balances if the supply is unknown. Null for a burn address.
     pub share: Option<f64>,
     /// Balance at the token's price, USD.
     pub value: Option<f64>,
@@ -86,7 +86,7 @@ pub struct HeldToken {
 impl Question for HeldTokensQuestion {
     type Answer = HeldTokens;
     const NAME: &'static str = "held_tokens";
-    const SUMMARY: &'static str = "The tokens in the data that an address holds.";
+    const SUMMARY: &'static str = "List the tokens an address holds.";
     const NEEDS: &'static [&'static str] = &["holders"];
     const HEAVY: bool = true;
 
@@ -102,7 +102,7 @@ impl Question for HeldTokensQuestion {
         let rows = if let Some(remote) = RemoteQuery::of(table, &query)? {
             let (rows, total) = remote.page(snapshot, 0..TOKENS_MAX, &[])?;
             if total > TOKENS_MAX {
-                return Err(remote.refusal(&format!("`{}` holds more than {TOKENS_MAX} tokens", self.address.0)));
+                return Err(remote.refusal(&format!("`{}` holds more than {TOKENS_MAX} tokens, the maximum", self.address.0)));
             }
             // For the shares, what all of their holders have.
             let token =

@@ -1,4 +1,4 @@
-//! The questions behind GET /tokens/{token_address}/holders and /holder-counts.
+//! The queries behind GET /tokens/{token_address}/holders and /holder-counts.
 
 mod flows;
 
@@ -31,7 +31,7 @@ use model::{
 };
 use store::{Dataset, RowsOf, export::RowBatches};
 
-const LIMIT: Parameter = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Rows a page.");
+const LIMIT: Parameter = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Rows per page.");
 
 request! {
     /// A page of a token's holders, largest balance first.
@@ -40,7 +40,7 @@ request! {
         flows: bool = parameter(
             "flows",
             ParameterKind::Flag,
-            "Adds to each holder its share, when it was first seen, and what it received and sent over 7 and 30 days, from `transfers`.",
+            "Add each holder's share, first transfer, and amounts received and sent in 7 and 30 days, from `transfers`.",
         ),
         filter: Filter = conditions::<Holder>(),
         /// `None`: largest balance first.
@@ -58,15 +58,15 @@ pub struct Holders {
     pub page: u64,
     pub limit: u64,
     pub total: u64,
-    /// Largest balance first, unless `sort` orders them.
+    /// Largest balance first, unless `sort` is given.
     pub holders: Rows<Holder>,
-    /// With `flows`: the token's last transfer; the 7 and 30 days end with it.
+    /// With `flows`: time of the token's last transfer, where the 7 and 30 days end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flows_to: Option<Time>,
-    /// With `flows`: why nothing is known of what the holders received and sent.
+    /// With `flows`: reason why the amounts received and sent are unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flows_missing: Option<String>,
-    /// Why the list is empty: the table that is missing or unusable.
+    /// Reason for an empty list: the table that is missing or unusable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }
@@ -78,22 +78,24 @@ pub struct Holder {
     pub balance: Option<f64>,
     /// Known labels of the address: burn, exchange, …
     pub labels: Vec<String>,
-    /// With `flows`: fraction of the supply that is not burned; of what all holders have where that is unknown. Left out for a burn address.
+    /// With `flows`: fraction of the supply that is not burned, or of the sum of all holders' balances if the supply is unknown. Omitted
+    /// for a burn address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
-    /// With `flows`: its first transfer of the token in the data, of more than nothing.
+    /// With `flows`: its first transfer of the token in the data with an amount above zero.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_seen: Option<Time>,
-    /// With `flows`: whole tokens received in the 7 days before the token's last transfer; unknown where the value of one of them is.
+    /// With `flows`: whole tokens received in the 7 days before the token's last transfer; unknown if the value of one of these transfers
+    /// is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_7d: Option<f64>,
-    /// With `flows`: sent in them.
+    /// With `flows`: whole tokens sent in the same 7 days.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub out_7d: Option<f64>,
-    /// With `flows`: received in 30 days.
+    /// With `flows`: whole tokens received in 30 days.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_30d: Option<f64>,
-    /// With `flows`: sent in them.
+    /// With `flows`: whole tokens sent in the same 30 days.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub out_30d: Option<f64>,
 }
@@ -101,7 +103,7 @@ pub struct Holder {
 impl Question for HoldersQuestion {
     type Answer = Holders;
     const NAME: &'static str = "holders";
-    const SUMMARY: &'static str = "A token's holders, largest balance first.";
+    const SUMMARY: &'static str = "List a token's holders, largest first.";
     const NEEDS: &'static [&'static str] = &["holders"];
     const DATED: Dated = Dated::Always;
 
@@ -250,7 +252,7 @@ impl RowBatches for HolderFrames {
             &read
         };
         if dataset.is_damaged() {
-            return Err("the table in the cache is damaged: it is read anew".to_owned());
+            return Err("the cached table is damaged and is being rebuilt".to_owned());
         }
         frame(holders, &self.members).map_err(|problem| problem.detail)
     }
@@ -293,9 +295,9 @@ pub struct HolderCounts {
     pub page: u64,
     pub limit: u64,
     pub total: u64,
-    /// Newest first, unless `sort` orders them.
+    /// Newest first, unless `sort` is given.
     pub holder_counts: Rows<HolderCount>,
-    /// Why the list is empty: the table that is missing or unusable.
+    /// Reason for an empty list: the table that is missing or unusable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }
@@ -312,7 +314,7 @@ pub struct HolderCount {
 impl Question for HolderCountsQuestion {
     type Answer = HolderCounts;
     const NAME: &'static str = "holder_counts";
-    const SUMMARY: &'static str = "A token's number of holders day by day, newest first.";
+    const SUMMARY: &'static str = "Get daily holder counts, newest first.";
     const NEEDS: &'static [&'static str] = &[];
     const DATED: Dated = Dated::Always;
 

@@ -1,4 +1,4 @@
-//! The question behind GET /technical/{contractAddress}/indicators.
+//! The query behind GET /technical/{contractAddress}/indicators.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -30,12 +30,13 @@ request! {
         names: Vec<Indicator> = parameter(
             "names",
             ParameterKind::Indicators { default: "sma_20,ema_50,rsi_14" },
-            "Up to 16, each with its periods in candles: sma_20, ema_50, bollinger_20_2, vwap_20, rsi_14, macd_12_26_9, obv, atr_14.",
+            "Up to 16 indicators, each with its periods in candles: sma_20, ema_50, bollinger_20_2, vwap_20, rsi_14, macd_12_26_9, obv, \
+            atr_14.",
         ),
         timeframe: &'static str = TIMEFRAME,
         from: Option<Time> = FROM,
         to: Option<Time> = TO,
-        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 5_000, default: 500 }, "Rows to return, the latest."),
+        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 5_000, default: 500 }, "Number of latest rows to return."),
     }
 }
 
@@ -44,12 +45,12 @@ request! {
 pub struct TokenIndicators {
     pub contract_address: Address,
     pub timeframe: &'static str,
-    /// The start of the last candle used; null without candles.
+    /// Start of the last candle used; null without candles.
     pub as_of: Option<Time>,
-    /// The latest rows within `limit`, oldest first: one for each candle with plausible prices. Candles before the first row count in its
+    /// The latest rows within `limit`, oldest first: one per candle with plausible prices. Earlier candles are included in the first row's
     /// values.
     pub rows: Vec<IndicatorRow>,
-    /// Whether `limit` left out earlier rows.
+    /// Whether `limit` excluded earlier rows.
     #[serde(skip)]
     pub cut: bool,
     #[serde(skip)]
@@ -61,8 +62,8 @@ pub struct IndicatorRow {
     /// Start of the candle.
     pub timestamp: Time,
     /// By indicator name. Indicators of several columns: `macd_12_26_9`, `macd_12_26_9_signal`, `macd_12_26_9_histogram` and
-    /// `bollinger_20_2_lower`, `bollinger_20_2_middle`, `bollinger_20_2_upper`. Null during the warm-up (too few candles before), or where
-    /// a required volume is unknown.
+    /// `bollinger_20_2_lower`, `bollinger_20_2_middle`, `bollinger_20_2_upper`. Null during the warm-up (too few earlier candles), or if a
+    /// required volume is unknown.
     #[serde(flatten, serialize_with = "in_order")]
     #[schemars(with = "BTreeMap<String, Option<f64>>")]
     pub values: Vec<(Arc<str>, Option<f64>)>,
@@ -75,7 +76,7 @@ fn in_order<S: Serializer>(values: &[(Arc<str>, Option<f64>)], serializer: S) ->
 impl Question for IndicatorsQuestion {
     type Answer = TokenIndicators;
     const NAME: &'static str = "indicators";
-    const SUMMARY: &'static str = "Technical indicators of a token, candle by candle.";
+    const SUMMARY: &'static str = "Get technical indicators per candle.";
     const NEEDS: &'static [&'static str] = &["candles"];
     const DATED: Dated = Dated::Itself;
 
@@ -113,7 +114,7 @@ impl Tabular for IndicatorsQuestion {
     fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
         let limit = if whole { u64::MAX } else { self.limit };
         let answer = Self { limit, ..self.clone() }.answer(snapshot, progress)?;
-        let failed = |_| Problem::new(Code::Defect, "The rows cannot be written as a table: a defect of the program.");
+        let failed = |_| Problem::new(Code::Defect, "Internal error: the rows cannot be written as a table.");
         let times: Vec<i64> = answer.rows.iter().map(|row| row.timestamp.0).collect();
         let times = Series::new("timestamp".into(), times);
         let times = times.cast(&DataType::Datetime(TimeUnit::Milliseconds, Some(TimeZone::UTC))).map_err(failed)?;

@@ -28,14 +28,14 @@ pub fn elements(value: &RawValue) -> Option<Vec<&RawValue>> {
     serde_json::from_str(value.get()).ok()
 }
 
-/// The members of the object at the pointer `at`. Errors: not an object, or a duplicate member.
+/// The fields of the object at the pointer `at`. Errors: not an object, or a duplicate field.
 pub fn members<'a>(at: &str, value: &'a RawValue) -> Result<Members<'a>> {
     let object: JsonMembers<'a> =
-        serde_json::from_str(value.get()).map_err(|_| invalid(at, &format!("`{}`: expected an object", clip(value.get()))))?;
+        serde_json::from_str(value.get()).map_err(|_| invalid(at, &format!("expected an object, not `{}`", clip(value.get()))))?;
     let mut seen = HashSet::new();
     for (name, _) in &object.0 {
         if !seen.insert(name) {
-            return Err(invalid(&pointer(at, name), "given twice: give it once"));
+            return Err(invalid(&pointer(at, name), "set more than once"));
         }
     }
     Ok(object.0)
@@ -48,14 +48,14 @@ pub fn invalid(pointer: &str, detail: &str) -> Problem {
     Problem::new(Code::InvalidValue, format!("{place}: {detail}{stop}"))
 }
 
-/// Parses the token that a member of a body names.
+/// Parses the token that a field of a body names.
 pub fn token(at: &str, value: &RawValue, tokens: TokenReader<'_>) -> Result<Address> {
     let named = text(value).map_or(Ok(None), |text| tokens.read(&text))?;
     let near = || text(value).map_or_else(String::new, |text| tokens.proposal(&text));
-    named.ok_or_else(|| invalid(at, &format!("`{}` is not an address: {AN_ADDRESS}.{}", clip(value.get()), near())))
+    named.ok_or_else(|| invalid(at, &format!("`{}` is not an address; {AN_ADDRESS}.{}", clip(value.get()), near())))
 }
 
-/// Appends a member to a JSON pointer, escaping `~` and `/` (RFC 6901).
+/// Appends a field to a JSON pointer, escaping `~` and `/` (RFC 6901).
 pub fn pointer(parent: &str, name: &str) -> String {
     format!("{parent}/{}", name.replace('~', "~0").replace('/', "~1"))
 }

@@ -58,8 +58,8 @@ pub(crate) use listed;
 
 /// The `where` parameter of a list of such rows.
 pub const fn conditions<T: Listed>() -> Parameter {
-    let meaning = "Conditions, as in `name:usd`: column, one of : = != > >= < <=, value. All must hold, or one where `or` is between them; \
-                   brackets group. A missing value meets none. A token's symbol stands for its address.";
+    let meaning = "Conditions such as `name:usd`: column, operator (: = != > >= < <=), value; combined with and, `or` and brackets. \
+        Missing values never match. A token's symbol can stand for its address.";
     parameter("where", ParameterKind::Where(T::COLUMNS), meaning)
 }
 
@@ -68,11 +68,11 @@ pub const fn sort<T: Listed>(default: Option<&'static str>, meaning: &'static st
     parameter("sort", ParameterKind::Sort { columns: T::COLUMNS, default }, meaning)
 }
 
-pub const SORT: &str = "Up to 4 columns, separated by commas; `-` first for descending. Rows without a value come last.";
+pub const SORT: &str = "Up to 4 columns, comma-separated; `-` for descending. Rows without a value come last.";
 
 /// The `only` parameter of a list of such rows.
 pub const fn only<T: Listed>() -> Parameter {
-    parameter("only", ParameterKind::Words(T::MEMBERS), "The members that each row has, separated by commas; all when omitted.")
+    parameter("only", ParameterKind::Words(T::MEMBERS), "Fields to return, comma-separated. Default: all.")
 }
 
 /// Filters rows in place and sorts them.
@@ -81,7 +81,7 @@ pub fn filter_and_sort<R: Listed>(rows: &mut Vec<R>, filter: &Filter, orders: &[
     sort_rows(rows, orders, |row, column| row.field(column).and_then(SortKey::of), |_, _| Ordering::Equal);
 }
 
-/// A sort key; texts in lower case, lists by their first member.
+/// A sort key; text in lower case, lists by their first element.
 #[derive(Debug, Clone, PartialEq, PartialOrd)]
 pub enum SortKey {
     Number(f64),
@@ -195,7 +195,7 @@ impl<T: Listed> JsonSchema for Row<T> {
         let mut schema = T::json_schema(generator);
         schema.remove("required");
         let meaning = schema.get("description").and_then(Value::as_str).unwrap_or("A row.");
-        let meaning = format!("{} It has all its members, or those that `only` names.", meaning.trim());
+        let meaning = format!("{} Has all its fields, or only those that `only` names.", meaning.trim());
         schema.insert("description".into(), meaning.into());
         schema
     }

@@ -1,4 +1,4 @@
-//! What the parts of one answer miss. Fetching it is the deck's affair.
+//! The rows missing for the parts of one result. The query service fetches them.
 
 use model::error::{Problem, Result};
 

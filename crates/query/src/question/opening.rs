@@ -38,7 +38,7 @@ mod tests {
     use crate::question::tests::snapshot;
     use store::sample::address;
 
-    /// Candles of so many days whose closes are `close(day)`, each with this volume.
+    /// Candles of `days` days whose closes are `close(day)`, each with this volume.
     fn candles(token: &str, days: u32, volume: u32, close: impl Fn(f64) -> f64) -> String {
         let row = |day: u32| {
             let (open, close) = (close(f64::from(day) - 1.0), close(f64::from(day)));

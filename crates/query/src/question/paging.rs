@@ -1,4 +1,4 @@
-//! Pagination: the rows of a page, and the `Link` header (RFC 8288) to neighbouring pages or earlier candles. Link targets are relative to
+//! Pagination: the rows of a page, and the `Link` header (RFC 8288) to neighboring pages or earlier candles. Link targets are relative to
 //! the server.
 
 use std::ops::Range;

@@ -1,5 +1,5 @@
-//! Parallel work inside one question, on threads of its own. On the deck's pool it could deadlock: a thread waiting for its parts would run
-//! another question meanwhile, which may wait for this one.
+//! Parallel work inside one query, on threads of its own. On the service's pool it could deadlock: a thread waiting for its parts would run
+//! another query meanwhile, which may wait for this one.
 
 use std::{
     any::Any,
@@ -40,7 +40,7 @@ pub fn each<T: Send>(items: &mut [T], progress: &Progress, work: impl Fn(&mut T)
         }
         Ok(())
     };
-    let defect = |_: Box<dyn Any + Send>| Err(Problem::new(Code::Defect, "A part of the answer met a defect of the program."));
+    let defect = |_: Box<dyn Any + Send>| Err(Problem::new(Code::Defect, "Internal error in a part of the query."));
     if threads < 2 {
         return catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(defect);
     }

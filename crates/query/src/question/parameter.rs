@@ -56,13 +56,13 @@ pub enum ParameterKind {
     Flag,
     /// Free text in the query.
     Text,
-    /// Text in the query of up to so many characters, parsed by the question itself.
+    /// Text in the query with this maximum number of characters, parsed by the query itself.
     Line(usize),
     /// A column of the table in the path, given in the query; required.
     Column,
     /// A chain's name in the query.
     Chain,
-    /// The number of a generation of the data in the query.
+    /// Number of a data snapshot in the query.
     Generation,
     /// An RFC 3339 time, a date or epoch seconds in the query.
     Time,
@@ -92,7 +92,7 @@ pub const fn parameter(name: &'static str, kind: ParameterKind, meaning: &'stati
     Parameter { name, kind, meaning }
 }
 
-pub(super) const AN_ADDRESS: &str = "expected 0x followed by 40 hexadecimal digits, coin:BTC, or the symbol of a token in the data";
+pub(super) const AN_ADDRESS: &str = "expected 0x and 40 hex digits, coin:BTC, or a token symbol in the data";
 pub const EXAMPLE_TOKEN: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
 
 /// The token in documented paths: in snake case, and in camel case.
@@ -100,13 +100,13 @@ pub const TOKEN: Parameter = parameter("token_address", ParameterKind::Address, 
 pub const CONTRACT: Parameter = parameter("contractAddress", ParameterKind::Address, A_TOKEN);
 
 pub const PAGE: Parameter =
-    parameter("page", ParameterKind::Integer { min: 1, max: 1_000_000_000, default: 1 }, "Page number; past the end the page is empty.");
+    parameter("page", ParameterKind::Integer { min: 1, max: 1_000_000_000, default: 1 }, "Page number; empty past the end.");
 
 /// `explain`, a parameter of every analysis.
 pub const EXPLAIN: Parameter = parameter(
     "explain",
     ParameterKind::Flag,
-    "Adds the evidence behind the answer, where any is defined; with `as_of` also `asOfUnknown`, the tables that are of today.",
+    "Add evidence, where available; with `as_of`, also `asOfUnknown`: tables that show current values.",
 );
 
 /// Accepted by every question: rows of later do not exist for the answer.
@@ -114,22 +114,22 @@ pub const AS_OF: &str = "as_of";
 pub const AS_OF_PARAMETER: Parameter = parameter(
     AS_OF,
     ParameterKind::Text,
-    "Answers as it could have been known at that day's end, or at that time: `2026-08-14`, `2026-08-14T09:30:00Z`. The answer says it \
-     again, and which tables are of today all the same.",
+    "Use only what was known at the end of this day, or at this time: `2026-08-14`, `2026-08-14T09:30:00Z`. The response names tables \
+    without history, which show current values.",
 );
 
-/// Accepted by every question: the answer is of that generation of the data.
+/// Accepted by every query: pins the data snapshot.
 pub const GENERATION: &str = "generation";
 pub const GENERATION_PARAMETER: Parameter = parameter(
     GENERATION,
     ParameterKind::Generation,
-    "Answers from that generation of the data, whose number each answer tells, as long as it is kept: a minute after the next one has come, \
-     five after it was last asked for. So that several answers agree.",
+    "Use this data snapshot, as returned in `x-data-generation`, so that several responses agree. A snapshot is available for one minute \
+    after it is replaced, and for five minutes after its last use.",
 );
 
 /// Accepted by every endpoint: unknown parameters are refused instead of ignored.
 pub const STRICT: &str = "strict";
-pub const STRICT_PARAMETER: Parameter = parameter(STRICT, ParameterKind::Flag, "Refuses unknown parameters instead of ignoring them.");
+pub const STRICT_PARAMETER: Parameter = parameter(STRICT, ParameterKind::Flag, "Reject unknown parameters.");
 
 /// Seconds since 1970 of the years 1 to 9999, nearly the range of RFC 3339.
 const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
@@ -162,7 +162,7 @@ impl<'a> Arguments<'a> {
         Ok(arguments)
     }
 
-    /// With symbols where addresses are asked for.
+    /// Accepts symbols in place of addresses.
     #[must_use]
     pub fn with_names(self, names: &'a dyn TokenNames) -> Self {
         Self { tokens: TokenReader::of(names), ..self }
@@ -182,24 +182,25 @@ impl<'a> Arguments<'a> {
             return Ok(());
         };
         let names: Vec<&str> = known().collect();
-        let expected = if names.is_empty() { "there are none here".to_owned() } else { format!("expected some of {}", names.join(", ")) };
-        Err(invalid(format!("`{}` is no parameter: {expected}.", clip(name))))
+        let expected =
+            if names.is_empty() { "this endpoint has none".to_owned() } else { format!("expected some of {}", names.join(", ")) };
+        Err(invalid(format!("Unknown parameter `{}`: {expected}.", clip(name))))
     }
 
     pub fn address(&self, name: &str) -> Result<Address> {
         let text = self.path_value(name);
         self.tokens.read(text)?.ok_or_else(|| {
-            let detail = format!("`{}` is not an address: {AN_ADDRESS}.{}", clip(text), self.tokens.proposal(text));
+            let detail = format!("Invalid address `{}`: {AN_ADDRESS}.{}", clip(text), self.tokens.proposal(text));
             Problem::new(Code::InvalidAddress, detail)
         })
     }
 
-    /// An address that no symbol stands for.
+    /// An address that cannot be given as a symbol.
     pub fn holder(&self, name: &str) -> Result<Address> {
         let text = self.path_value(name);
         Address::parse(text).ok_or_else(|| {
-            let expected = "expected 0x followed by 40 hexadecimal digits. GET /tokens/{token_address}/holders has a token's holders";
-            Problem::new(Code::InvalidAddress, format!("`{}` is no address of a holder: {expected}.", clip(text)))
+            let expected = "expected 0x and 40 hex digits. GET /tokens/{token_address}/holders lists a token's holders";
+            Problem::new(Code::InvalidAddress, format!("Invalid holder address `{}`: {expected}.", clip(text)))
         })
     }
 
@@ -212,7 +213,7 @@ impl<'a> Arguments<'a> {
         let Some(text) = self.single_value(name)? else { return Ok(default) };
         let digits = !text.is_empty() && text.len() <= 20 && text.bytes().all(|b| b.is_ascii_digit());
         let number = text.parse().ok().filter(|n| digits && (min..=max).contains(n));
-        number.ok_or_else(|| invalid(format!("`{name}` is `{}`: expected a whole number from {min} to {max}.", clip(text))))
+        number.ok_or_else(|| invalid(format!("`{name}` is `{}`; expected an integer from {min} to {max}.", clip(text))))
     }
 
     /// `None` when omitted without a default.
@@ -220,7 +221,7 @@ impl<'a> Arguments<'a> {
         let ParameterKind::Word { words, default } = self.kind(name) else { return Ok(None) };
         let Some(text) = self.single_value(name)? else { return Ok(default) };
         let word = words.iter().find(|word| **word == text).map(|word| Some(*word));
-        word.ok_or_else(|| invalid(format!("`{name}` is `{}`: expected one of {}.", clip(text), words.join(", "))))
+        word.ok_or_else(|| invalid(format!("`{name}` is `{}`; expected one of {}.", clip(text), words.join(", "))))
     }
 
     /// In table order, without duplicates, so that equal requests are equal questions.
@@ -228,9 +229,9 @@ impl<'a> Arguments<'a> {
         let ParameterKind::Words(words) = self.kind(name) else { return Ok(Vec::new()) };
         let wanted = self.parts(name)?;
         if let Some(word) = wanted.iter().find(|word| !words.contains(word)) {
-            let near = meant(word, words.iter().copied()).map_or_else(String::new, |near| format!("did you mean `{near}`? "));
+            let near = meant(word, words.iter().copied()).map_or_else(|| ".".to_owned(), |near| format!("; did you mean `{near}`?"));
             let (word, all) = (clip(word), words.join(", "));
-            return Err(invalid(format!("`{name}` names `{word}`: {near}Expected some of {all}, separated by commas.")));
+            return Err(invalid(format!("`{name}` names the unknown value `{word}`{near} Expected some of {all}, comma-separated.")));
         }
         Ok(words.iter().copied().filter(|word| wanted.contains(word)).collect())
     }
@@ -240,15 +241,19 @@ impl<'a> Arguments<'a> {
         let ParameterKind::Addresses { max, .. } = self.kind(name) else { return Ok(Vec::new()) };
         let parts = self.parts(name)?;
         if parts.is_empty() {
-            return Err(invalid(format!("`{name}` is missing: give up to {max} token addresses, separated by commas.")));
+            return Err(invalid(format!("`{name}` is required: up to {max} token addresses, separated by commas.")));
         }
         if parts.len() > max {
-            return Err(invalid(format!("`{name}` has {} addresses: expected at most {max}.", parts.len())));
+            return Err(invalid(format!("`{name}` has {} addresses; at most {max} are allowed.", parts.len())));
         }
         let read = |(i, part): (usize, &str)| {
             self.tokens.read(part)?.ok_or_else(|| {
                 let place = i + 1;
-                let detail = format!("`{name}` has `{}` in place {place}: {AN_ADDRESS}.{}", clip(part), self.tokens.proposal(part));
+                let detail = format!(
+                    "`{name}` has the invalid address `{}` in position {place}: {AN_ADDRESS}.{}",
+                    clip(part),
+                    self.tokens.proposal(part)
+                );
                 Problem::new(Code::InvalidAddress, detail)
             })
         };
@@ -285,7 +290,7 @@ impl<'a> Arguments<'a> {
             }
         }
         if all.len() > INDICATORS_MAX {
-            return Err(invalid(format!("`{name}` has {} indicators: expected at most {INDICATORS_MAX}.", all.len())));
+            return Err(invalid(format!("`{name}` has {} indicators; at most {INDICATORS_MAX} are allowed.", all.len())));
         }
         Ok(all)
     }
@@ -294,7 +299,7 @@ impl<'a> Arguments<'a> {
         match self.single_value(name)? {
             None | Some("false") => Ok(false),
             Some("true") => Ok(true),
-            Some(text) => Err(invalid(format!("`{name}` is `{}`: expected true or false.", clip(text)))),
+            Some(text) => Err(invalid(format!("`{name}` is `{}`; expected true or false.", clip(text)))),
         }
     }
 
@@ -303,7 +308,7 @@ impl<'a> Arguments<'a> {
         let Some(text) = self.single_value(name)?.map(str::trim).filter(|text| !text.is_empty()) else { return Ok(None) };
         let (chars, most) = (text.chars().count(), self.kind(name).chars_max());
         if chars > most {
-            return Err(invalid(format!("`{name}` is `{}` of {chars} characters: expected at most {most}.", clip(text))));
+            return Err(invalid(format!("`{name}` is `{}`, {chars} characters long; at most {most} are allowed.", clip(text))));
         }
         Ok(Some(text.to_owned()))
     }
@@ -350,8 +355,8 @@ impl<'a> Arguments<'a> {
             .or_else(|| text.parse::<chrono::NaiveDate>().ok().map(|date| date.and_time(chrono::NaiveTime::MIN).and_utc().timestamp()))
             .or_else(|| text.parse::<i64>().ok())
             .filter(|seconds| SECONDS.contains(seconds));
-        let expected = "expected a time such as 2026-08-14T00:00:00Z, a date or epoch seconds";
-        parsed.map(|seconds| Some(Time(seconds * SECOND_MS))).ok_or_else(|| invalid(format!("`{name}` is `{}`: {expected}.", clip(&text))))
+        let expected = "expected a time such as 2026-08-14T00:00:00Z, a date, or epoch seconds";
+        parsed.map(|seconds| Some(Time(seconds * SECOND_MS))).ok_or_else(|| invalid(format!("`{name}` is `{}`; {expected}.", clip(&text))))
     }
 
     /// The time that the answer is as of, see `as_of`.
@@ -363,8 +368,8 @@ impl<'a> Arguments<'a> {
     pub fn generation(&self) -> Result<Option<u64>> {
         let Some(text) = self.single_value(GENERATION)? else { return Ok(None) };
         let number = text.parse().ok().filter(|number| *number > 0 && text.bytes().all(|byte| byte.is_ascii_digit()));
-        let expected = "expected the number of a generation, as `x-data-generation` and GET /datasets tell it";
-        number.map(Some).ok_or_else(|| invalid(format!("`{GENERATION}` is `{}`: {expected}.", clip(text))))
+        let expected = "expected a snapshot number, as in `x-data-generation` or GET /datasets";
+        number.map(Some).ok_or_else(|| invalid(format!("`{GENERATION}` is `{}`; {expected}.", clip(text))))
     }
 
     fn kind(&self, name: &str) -> ParameterKind {
@@ -380,7 +385,7 @@ impl<'a> Arguments<'a> {
         let mut values = self.query.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_ref());
         let first = values.next();
         match values.next() {
-            Some(_) => Err(invalid(format!("`{name}` is given more than once: give it once."))),
+            Some(_) => Err(invalid(format!("`{name}` is set more than once."))),
             None => Ok(first),
         }
     }
@@ -394,8 +399,8 @@ pub fn as_of(text: &str) -> std::result::Result<Time, String> {
         return Ok(Time((next.and_time(chrono::NaiveTime::MIN).and_utc().timestamp() - 1) * SECOND_MS));
     }
     let parsed = chrono::DateTime::parse_from_rfc3339(text).ok().map(|time| Time(time.timestamp() * SECOND_MS));
-    let expected = "expected a day as in 2026-08-14, or a time as in 2026-08-14T09:30:00Z";
-    parsed.ok_or_else(|| format!("is `{}`: {expected}", clip(text)))
+    let expected = "expected a day such as 2026-08-14, or a time such as 2026-08-14T09:30:00Z";
+    parsed.ok_or_else(|| format!("is `{}`; {expected}", clip(text)))
 }
 
 fn invalid(detail: String) -> Problem {
@@ -421,14 +426,14 @@ pub(super) fn orders(name: &str, text: &str, columns: &[FilterColumn]) -> Result
     let refused = |why: String| {
         let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
         let names = names.join(", ");
-        invalid(format!("`{name}` {why} Expected up to {SORTS_MAX} of {names}, separated by commas, `-` first for descending."))
+        invalid(format!("`{name}` {why} Expected up to {SORTS_MAX} of {names}, comma-separated, `-` for descending."))
     };
     let mut orders: Vec<Order> = Vec::new();
     for part in parts_of(text) {
         let (column, descending) = signed(part);
         let known = filter::column(column, columns).map(|column| column.name).ok_or_else(|| {
-            let near = meant(column, filter::names(columns)).map_or_else(|| ".".to_owned(), |near| format!(": did you mean `{near}`?"));
-            refused(format!("names `{}`, which is no column here{near}", clip(column)))
+            let near = meant(column, filter::names(columns)).map_or_else(|| ".".to_owned(), |near| format!("; did you mean `{near}`?"));
+            refused(format!("names the unknown column `{}`{near}", clip(column)))
         })?;
         // A repeated column has no effect.
         if !orders.iter().any(|order| order.column == known) {
@@ -463,7 +468,7 @@ fn decode_query(text: &str) -> Result<Cow<'_, str>> {
         Cow::Owned(text) => decode(text).map(|decoded| Cow::Owned(decoded.into_owned())),
     };
     decoded.ok_or_else(|| {
-        Problem::new(Code::InvalidRequest, format!("`{}` in the query is not valid percent-encoded UTF-8: write `%` as `%25`.", clip(text)))
+        Problem::new(Code::InvalidRequest, format!("`{}` in the query is not valid percent-encoded UTF-8; write `%` as `%25`.", clip(text)))
     })
 }
 

@@ -1,4 +1,4 @@
-//! The question behind GET /technical/{contractAddress}/patterns.
+//! The query behind GET /technical/{contractAddress}/patterns.
 
 use std::borrow::Cow;
 
@@ -22,13 +22,13 @@ request! {
         explain: Explain = parameter(
             "explain",
             ParameterKind::Word { words: &["false", "true", "record"], default: Some("false") },
-            "`true`: adds the evidence behind each pattern and its prices; `record`: what became of the token's earlier patterns too, which \
-             takes seconds when it is asked first.",
+            "`true`: add the evidence behind each pattern and its prices; `record`: also add the outcomes of the token's earlier \
+            patterns, which takes seconds the first time.",
         ),
         include: &'static str = parameter(
             "include",
             ParameterKind::Word { words: &["all", "active"], default: Some("all") },
-            "`active`: only the patterns that are forming, or were confirmed in the last 60 candles and have met neither target nor stop.",
+            "`active`: only patterns that are forming, or were confirmed in the last 60 candles and have reached neither target nor stop.",
         ),
     }
 }
@@ -68,7 +68,7 @@ impl ParameterValue for Explain {
 impl Question for PatternsQuestion {
     type Answer = PatternsAnswer;
     const NAME: &'static str = "patterns";
-    const SUMMARY: &'static str = "Chart-pattern detection.";
+    const SUMMARY: &'static str = "Detect chart patterns.";
     const NEEDS: &'static [&'static str] = &["candles"];
 
     fn as_of(&self, snapshot: &Snapshot, answer: &PatternsAnswer) -> Option<Time> {

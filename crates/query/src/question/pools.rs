@@ -1,4 +1,4 @@
-//! The question behind GET /tokens/{token_address}/pools: the pools of a token, and what selling an amount in each costs.
+//! The query behind GET /tokens/{token_address}/pools: the pools of a token, and what selling an amount in each costs.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -19,7 +19,7 @@ use super::{
 use analysis::dex::sale::{TokenPool, pools};
 use model::{address::Address, error::Result};
 
-/// USD sold unless another amount is asked for.
+/// Default sell size in USD.
 pub const AMOUNT_DEFAULT: u64 = 10_000;
 /// The largest amount: more than any token is worth.
 pub const AMOUNT_MAX: u64 = 1_000_000_000_000;
@@ -27,7 +27,7 @@ pub const AMOUNT_MAX: u64 = 1_000_000_000_000;
 const AMOUNT: Parameter = parameter(
     "amount",
     ParameterKind::Integer { min: 1, max: AMOUNT_MAX, default: AMOUNT_DEFAULT },
-    "USD of the token that are sold in each pool.",
+    "USD value of the tokens to sell in each pool.",
 );
 
 request! {
@@ -40,25 +40,25 @@ request! {
         /// Members out of `TokenPool::MEMBERS`; empty: all.
         only: Vec<&'static str> = only::<TokenPool>(),
         page: u64 = PAGE,
-        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Pools a page."),
+        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Pools per page."),
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct TokenPools {
     pub token_address: Address,
-    /// USD sold.
+    /// USD value of the tokens sold.
     pub amount: u64,
-    /// USD of a token, at which the amount is sold; null where it is unknown.
+    /// USD per token, the price of the sell; null if unknown.
     pub price: Option<f64>,
-    /// The pool of all that meet `where` in which the sale loses least; null where no loss is known.
+    /// The pool with the lowest cost of the sell, of all that match `where`; null if no cost is known.
     pub best: Option<TokenPool>,
     pub page: u64,
     pub limit: u64,
     pub total: u64,
-    /// The least loss first, unless `sort` orders them; those without a known loss by their liquidity.
+    /// Lowest cost first, unless `sort` is given; pools without a known cost by liquidity.
     pub pools: Rows<TokenPool>,
-    /// Why the list is empty: the table that is missing or unusable.
+    /// Reason for an empty list: the table that is missing or unusable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }
@@ -66,7 +66,7 @@ pub struct TokenPools {
 impl Question for PoolsQuestion {
     type Answer = TokenPools;
     const NAME: &'static str = "pools";
-    const SUMMARY: &'static str = "A token's pools, and what selling an amount in each loses to fee and price impact.";
+    const SUMMARY: &'static str = "List a token's pools with fee and price impact of a sell.";
     const NEEDS: &'static [&'static str] = &[];
 
     paged!(TokenPools);

@@ -1,4 +1,4 @@
-//! The questions behind GET /tokens/{token_address}/posts and GET /posts.
+//! The queries behind GET /tokens/{token_address}/posts and GET /posts.
 
 use std::{borrow::Cow, cmp::Ordering, sync::Arc};
 
@@ -30,7 +30,7 @@ request! {
     TokenPostsQuestion at "/tokens/{token_address}/posts" {
         token_address: Address = TOKEN,
         page: u64 = PAGE,
-        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 100, default: 10 }, "Posts a page."),
+        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 100, default: 10 }, "Posts per page."),
         explain: bool = EXPLAIN,
     }
 }
@@ -40,12 +40,12 @@ pub struct TokenPosts {
     pub token_address: Address,
     /// The page returned.
     pub page: u64,
-    /// Posts a page.
+    /// Posts per page.
     pub limit: u64,
     /// All posts of the token.
     pub total: u64,
     pub posts: Vec<Post>,
-    /// With `explain`: why there are no posts: the table that is missing or unusable.
+    /// With `explain`: reason for an empty list: the table that is missing or unusable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }
@@ -53,7 +53,7 @@ pub struct TokenPosts {
 impl Question for TokenPostsQuestion {
     type Answer = TokenPosts;
     const NAME: &'static str = "token_posts";
-    const SUMMARY: &'static str = "Paged posts for a token, newest first.";
+    const SUMMARY: &'static str = "List a token's posts, newest first.";
     const NEEDS: &'static [&'static str] = &["posts"];
 
     paged!(TokenPosts);
@@ -80,13 +80,14 @@ request! {
     /// A page of the posts of all tokens.
     PostsQuestion at "/posts" {
         query: Option<String> =
-            parameter("query", ParameterKind::Text, "Words the title must hold; a token's address, `$UNI` or `UNI@base` among them leaves only that token's posts."),
+            parameter("query", ParameterKind::Text, "Words in the title; a token's address, `$UNI` or `UNI@base` among them limits the \
+                result to that token's posts."),
         filter: Filter = conditions::<Post>(),
         sort: Vec<Order> = sort::<Post>(Some("-published_at"), SORT),
         /// Members out of `Post::MEMBERS`; empty: all.
         only: Vec<&'static str> = only::<Post>(),
         page: u64 = PAGE,
-        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Posts a page."),
+        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Posts per page."),
     }
 }
 
@@ -94,10 +95,10 @@ request! {
 pub struct Posts {
     pub page: u64,
     pub limit: u64,
-    /// All posts that match.
+    /// Number of matching posts.
     pub total: u64,
     pub posts: Rows<PostRow>,
-    /// Why there are no posts: the table that is missing or unusable.
+    /// Reason for an empty list: the table that is missing or unusable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }
@@ -107,9 +108,9 @@ pub struct Posts {
 pub struct PostRow {
     #[serde(flatten)]
     pub post: Post,
-    /// The publisher's name.
+    /// Name of the publisher.
     pub author: Option<String>,
-    /// The platform; a filter falls back to the host of the post's link.
+    /// Platform; a filter falls back to the host of the post's link.
     pub platform: Option<String>,
 }
 
@@ -148,7 +149,7 @@ fn count(count: Option<i64>) -> Option<FieldValue<'static>> {
 impl Question for PostsQuestion {
     type Answer = Posts;
     const NAME: &'static str = "posts";
-    const SUMMARY: &'static str = "Posts of all tokens: search and sort.";
+    const SUMMARY: &'static str = "Search posts of all tokens.";
     const NEEDS: &'static [&'static str] = &["posts"];
     const DATED: Dated = Dated::Always;
 

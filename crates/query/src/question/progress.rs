@@ -23,14 +23,14 @@ struct Inner {
 }
 
 impl Progress {
-    /// Reports `done` of `total` steps. Errors: cancelled.
+    /// Reports `done` of `total` steps. Errors: canceled.
     pub fn step(&self, done: u64, total: u64) -> Result<()> {
         self.0.done.store(done, Ordering::Relaxed);
         self.0.total.store(total, Ordering::Relaxed);
-        if self.cancelled() { Err(Problem::new(Code::Cancelled, "The question was cancelled.")) } else { Ok(()) }
+        if self.cancelled() { Err(Problem::new(Code::Cancelled, "The query was canceled.")) } else { Ok(()) }
     }
 
-    /// Progress for a part of the question: cancelled with the parent, its own steps are not reported.
+    /// Progress for a part of the query: canceled with the parent, its own steps are not reported.
     #[must_use]
     pub fn quiet(&self) -> Self {
         Self(Arc::new(Inner { parent: Some(self.clone()), ..Inner::default() }))
@@ -45,7 +45,7 @@ impl Progress {
         self.0.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// A part of the answer is missing that may be there the next time, so that the answer is not kept.
+    /// A part of the result is missing but may be available next time, so the result is not cached.
     pub fn note_partial(&self) {
         self.0.partial.store(true, Ordering::Relaxed);
         if let Some(parent) = &self.0.parent {

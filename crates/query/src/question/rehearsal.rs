@@ -1,5 +1,5 @@
-//! The question behind POST /alerts/rehearse: when an alert would have fired over the history, and what came after. Each day is judged at its
-//! end, by what was known then: the figures are those that a question with `as_of` of that day answers.
+//! The query behind POST `/alerts/rehearse`: when an alert would have fired over the history, and what followed. Each day is evaluated at
+//! its end, with what was known then: the values are those of a query with `as_of` of that day.
 
 use std::{
     borrow::Cow,
@@ -41,7 +41,7 @@ const DAYS_DEFAULT: u64 = 365;
 const DAYS: Parameter = parameter(
     "days",
     ParameterKind::Integer { min: 2, max: 3_650, default: DAYS_DEFAULT },
-    "The last days of the data to look at, as far as they go.",
+    "Number of last days to test, as far as the data reaches.",
 );
 /// Firings in the answer, the latest.
 const FIRINGS_MAX: usize = 100;
@@ -58,46 +58,46 @@ pub struct RehearsalQuestion {
     pub days: u64,
 }
 
-/// When an alert would have fired, and what came after.
+/// A backtest of an alert: when it would have fired, and what followed.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Rehearsal {
     pub token_address: Option<Address>,
     pub condition: String,
-    /// The first and the last day that was looked at, each at its end; null without candles.
+    /// First and last day tested, each at its end; null without candles.
     pub from: Option<Day>,
     pub to: Option<Day>,
     pub days: u64,
-    /// Tokens that were looked at.
+    /// Number of tokens tested.
     pub tokens: u64,
-    /// Days on which it was known of a token at least whether it held.
+    /// Days on which the condition was true or false for at least one token.
     pub known_days: u64,
-    /// Days on which it held, summed over the tokens.
+    /// Days on which the condition was true, summed over the tokens.
     pub held_days: u64,
-    /// Days on which a value was not known that it depends on, summed over the tokens.
+    /// Days on which a required value was unknown, summed over the tokens.
     pub unknown_days: u64,
-    /// Firings: days on which it came to hold.
+    /// Number of triggers: days on which the condition became true.
     pub fired: u64,
-    /// Tokens for which it fired.
+    /// Number of tokens for which it fired.
     pub fired_tokens: u64,
-    /// Over the known days; null without any.
+    /// Over the known days; null if there are none.
     pub fired_a_week: Option<f64>,
-    /// What came 1, 7 and 30 days after the firings, from the close of their day.
+    /// Price moves 1, 7 and 30 days after the triggers, from the close of their day.
     pub outcomes: Vec<RehearsedOutcome>,
     /// The latest 100, newest first.
     pub firings: Vec<RehearsedFiring>,
-    /// Tables without times that the condition asks: their rows are those of today.
+    /// Tables without history that the condition uses; they show current values.
     pub as_of_unknown: Vec<&'static str>,
 }
 
-/// A day on which the condition came to hold for a token.
+/// A day on which the condition became true for a token.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RehearsedFiring {
     pub date: Day,
     pub token_address: Address,
     pub symbol: Option<String>,
-    /// Last close of the day, USD.
+    /// Last close of the day, in USD.
     pub price: Option<f64>,
-    /// Percent to the close so many days later; null where it is not known, or not yet.
+    /// Percent change to the close that many days later; null if unknown, or not yet known.
     pub change_after_1d: Option<f64>,
     pub change_after_7d: Option<f64>,
     pub change_after_30d: Option<f64>,
@@ -130,7 +130,7 @@ impl BodyQuestion for RehearsalQuestion {
 impl Question for RehearsalQuestion {
     type Answer = Rehearsal;
     const NAME: &'static str = "rehearse_alert";
-    const SUMMARY: &'static str = "When an alert would have fired in the past, how often, and how the price moved after it.";
+    const SUMMARY: &'static str = "Backtest an alert.";
     const NEEDS: &'static [&'static str] = &["candles", "holders"];
     const HEAVY: bool = true;
     const DATED: Dated = Dated::Always;
@@ -170,14 +170,15 @@ impl Question for RehearsalQuestion {
 }
 
 fn cancelled() -> Problem {
-    Problem::new(Code::Cancelled, "The rehearsal was cancelled.")
+    Problem::new(Code::Cancelled, "The backtest was canceled.")
 }
 
-/// Errors: a column whose value on a day of the past is not computed here, or candles that stay at their source.
+/// Errors: a column whose value on a past day is not computed here, or candles that are queried in place.
 fn check_columns(conditions: &Filter, snapshot: &Snapshot) -> Result<()> {
     snapshot.require(&["candles"])?;
     if snapshot.dataset.in_place("candles").is_some() {
-        let detail = "`candles` stays at its source, where no alert can be rehearsed: bring it with `where` in dataset.toml.";
+        let detail = "`candles` is queried in place at its source, where alerts cannot be backtested; download it with read = \"bring\" \
+            and a `where` in dataset.toml.";
         // Not the fault of a member of the body, as an invalid parameter would be.
         return Err(Problem::new(Code::InvalidRequest, detail));
     }
@@ -185,8 +186,8 @@ fn check_columns(conditions: &Filter, snapshot: &Snapshot) -> Result<()> {
         None => Ok(()),
         Some(column) => {
             let detail = format!(
-                "`condition`: `{column}` is not rehearsed, as it would have to be computed from all tables again for each day: leave it out, or \
-                 ask for single days with `as_of`."
+                "`condition`: `{column}` cannot be backtested, because it would have to be computed from all tables for each day; remove \
+                it, or query single days with `as_of`."
             );
             Err(Problem::new(Code::InvalidParameter, detail))
         }
@@ -254,8 +255,8 @@ impl PastJudge<'_> {
         let needed: Vec<&str> = self.slow.columns().collect();
         if needed.iter().any(|column| is_by_patterns(column)) && self.pattern_days.fetch_add(1, Ordering::Relaxed) >= PATTERN_DAYS_MAX {
             let detail = format!(
-                "`condition`: patterns are looked for on at most {PATTERN_DAYS_MAX} days of all tokens together: name one token, fewer `days`, \
-                 or further conditions that leave fewer of them."
+                "`condition`: patterns are detected on at most {PATTERN_DAYS_MAX} token-days; choose one token, fewer `days`, or more \
+                conditions."
             );
             return Err(Problem::new(Code::InvalidParameter, detail));
         }
@@ -265,7 +266,7 @@ impl PastJudge<'_> {
 }
 
 impl Rehearsal {
-    /// What came after the firings, and the firings, as tables of texts: each its header and its rows.
+    /// The price moves after the triggers, and the triggers, as text tables: each with header and rows.
     pub fn tables(&self) -> [RehearsalTable; 2] {
         let outcome = |outcome: &RehearsedOutcome| {
             let errors = outcome.standard_errors.map_or_else(|| format::MISSING.to_owned(), |errors| format::fixed(errors, 1));
@@ -281,7 +282,7 @@ impl Rehearsal {
         };
         let outcomes = self.outcomes.iter().filter(|outcome| outcome.count > 0).map(outcome).collect();
         [
-            (&["after", "firings", "rose", "any day", "std errs", "mean", "any day", "median"], outcomes),
+            (&["after", "triggers", "rose", "any day", "std errs", "mean", "any day", "median"], outcomes),
             (&["fired", "token", "price", "1 day after", "7 days", "30 days"], self.firings.iter().map(firing).collect()),
         ]
     }
@@ -344,7 +345,7 @@ impl RehearsalQuestion {
     }
 }
 
-/// The tables that the conditions ask and whose rows are those of today.
+/// The tables without history that the conditions use.
 fn of_today(conditions: &Filter, snapshot: &Snapshot) -> Vec<&'static str> {
     let own = own_columns(&snapshot.dataset);
     let of_today = OF_TODAY.iter().copied().chain(own.iter().map(|column| (column.name, "tokens")));

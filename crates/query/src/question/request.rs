@@ -28,7 +28,7 @@ pub trait Request: Clone + Send + Sync + Sized + 'static {
         None
     }
 
-    /// Whether the evidence behind the answer is asked for.
+    /// Whether the evidence behind the result is requested.
     fn explains(&self) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! The question behind GET /tokens: search and browse tokens, the way clients find addresses.
+//! The query behind GET /tokens: search and browse tokens, the way clients find addresses.
 
 pub mod condition;
 mod figures;
@@ -36,26 +36,28 @@ use model::{
 
 request! {
     SearchQuestion at "/tokens" {
-        query: Option<String> = parameter("query", ParameterKind::Text, "An address, symbol or name, or a part of one; `$UNI` and `UNI@base` too."),
+        query: Option<String> = parameter("query", ParameterKind::Text, "Symbol, name or address, or part of one; also `$UNI` and \
+            `UNI@base`."),
         chain: Option<Chain> = parameter("chain", ParameterKind::Chain, "Only tokens on this chain: short name, alias or EIP-155 id."),
         /// Parsed with the data at hand: the `tokens` file may have custom columns.
         conditions: Option<String> = parameter(
             "where",
             ParameterKind::Where(TokenEntry::COLUMNS),
-            "Conditions, as in `name:usd`: column, one of : = != > >= < <=, value. All must hold, or one where `or` is between them, with brackets as \
-             in `price>10 or (chain:eth score>=60)`. A missing value meets none. Columns of the `tokens` file that are not ours can be named too, with `own_` before a name that one of ours has.",
+            "Conditions such as `name:usd`: column, operator (: = != > >= < <=), value; combined with and, `or` and brackets, as in \
+            `price>10 or (chain:eth score>=60)`. Missing values never match. Extra columns of the `tokens` file can be named too, with \
+            the prefix `own_` if a tokendeck column has the same name.",
         ),
         /// As `conditions`. `None`: by match rank, then by market cap.
         sort: Option<String> = sort::<TokenEntry>(
             None,
-            "Up to 4 columns, separated by commas; `-` first for descending. Without it by rank of the match, then -market_cap.",
+            "Up to 4 columns, comma-separated; `-` for descending. Default: by rank of the match, then -market_cap.",
         ),
         /// Figures out of `fields::FIELDS`, in its order.
-        fields: Vec<&'static str> = parameter("fields", ParameterKind::Words(FIELDS), "Figures to add, separated by commas."),
+        fields: Vec<&'static str> = parameter("fields", ParameterKind::Words(FIELDS), "Metrics to add, comma-separated."),
         /// Members of a token, in their order; empty: all but the figures not in `fields`.
         only: Vec<&'static str> = only::<TokenEntry>(),
         page: u64 = PAGE,
-        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Tokens a page."),
+        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Tokens per page."),
     }
 }
 
@@ -71,7 +73,7 @@ pub struct Tokens {
 impl Question for SearchQuestion {
     type Answer = Tokens;
     const NAME: &'static str = "tokens";
-    const SUMMARY: &'static str = "Search and browse tokens.";
+    const SUMMARY: &'static str = "Search and list tokens.";
     const NEEDS: &'static [&'static str] = &["candles", "holders"];
 
     paged!(Tokens);
@@ -193,11 +195,7 @@ fn check_chain(chain: &Chain, tokens: &[TokenSummary]) -> Result<()> {
     }
     Err(Problem::new(
         Code::InvalidParameter,
-        format!(
-            "`chain` is `{}`, which is no known chain: did you mean {}?",
-            clip(chain.as_str()),
-            Chain::nearest(chain.as_str()).join(", ")
-        ),
+        format!("`chain` is `{}`, an unknown chain; the closest are {}.", clip(chain.as_str()), Chain::nearest(chain.as_str()).join(", ")),
     ))
 }
 

@@ -34,7 +34,7 @@ pub struct Snapshot {
     /// Cached pattern track records.
     pub track_records: TrackRecordCache,
     pub symbols: SymbolOrder,
-    /// Figures worked out from rows that stay at their source.
+    /// Metrics computed from rows that are queried in place.
     pub figures: FigureCache,
     /// Hash of every input of answers: program version, settings, sources.
     digest: [u8; 32],
@@ -94,8 +94,8 @@ impl Snapshot {
         Self { reading, ..self }
     }
 
-    /// Takes over what one reading of a dataset tells of the next: the scans that security compares, and the records of all tokens, which are
-    /// costly and hardly change.
+    /// Takes over the reusable parts of the previous snapshot: the scans that security compares, and the track records of all tokens, which
+    /// are costly and hardly change.
     pub fn inherit(&self, before: &Self) {
         if self.dataset.folder == before.dataset.folder {
             self.security.inherit(&before.security, before.dataset.importing.is_empty());
@@ -108,7 +108,7 @@ impl Snapshot {
 
     /// Errors: large tables are still loading.
     pub fn require_complete(&self) -> Result<()> {
-        let still_loading = || Problem::new(Code::Loading, "Large tables are still being brought in: ask again in a moment.");
+        let still_loading = || Problem::new(Code::Loading, "Large tables are still loading; retry in a moment.");
         if self.dataset.importing.is_empty() { Ok(()) } else { Err(still_loading()) }
     }
 
@@ -120,20 +120,18 @@ impl Snapshot {
             let sources = table.remote.iter().flat_map(|remote| &remote.sources).map(|name| format!("`{name}`"));
             let sources = sources.collect::<Vec<_>>().join(", ");
             let detail =
-                format!("The table `{}` cannot be had from {sources}: see /datasets for why, and ask again later.", table.schema.name);
+                format!("Table `{}` is unavailable from {sources}; see /datasets for the reason and retry later.", table.schema.name);
             return Err(Problem::new(Code::SourceUnavailable, detail));
         }
         let refused = |table: &&Table| table.remote.as_ref().is_some_and(|remote| remote.refused);
         let refused = self.dataset.tables.iter().filter(refused).find(|table| tables.contains(&table.schema.name));
         if let Some((table, lack)) = refused.and_then(|table| Some((table, self.dataset.absence_reason(table.schema.name)?))) {
-            let detail = format!("{lack} Correct [tables.{}] in dataset.toml, or the table there, and load again.", table.schema.name);
+            let detail = format!("{lack} Fix [tables.{}] in dataset.toml, or the table at its source, and reload.", table.schema.name);
             return Err(Problem::new(Code::SourceUnavailable, detail));
         }
         match self.dataset.importing.iter().find(|table| tables.contains(table)) {
             None => Ok(()),
-            Some(table) => {
-                Err(Problem::new(Code::Loading, format!("The table `{table}` is still being brought in: ask again in a moment.")))
-            }
+            Some(table) => Err(Problem::new(Code::Loading, format!("Table `{table}` is still loading; retry in a moment."))),
         }
     }
 
@@ -156,7 +154,7 @@ impl Snapshot {
         self.etag(&format!("{canonical}\nrecord {}", digest.as_deref().unwrap_or("none")))
     }
 
-    /// The request with what makes it ask these data again: their generation, and the time they are as of.
+    /// The request, pinned to this data: its snapshot number and its point in time.
     pub fn named_in(&self, target: &str) -> String {
         let target = with_parameter(target, GENERATION, &self.reading.to_string());
         let as_of = self.dataset.as_of.as_ref();

@@ -1,4 +1,4 @@
-//! The questions behind GET /tables and /tables/{table}: filtered and sorted rows of any table of the dataset, by page or all.
+//! The queries behind GET /tables and /tables/{table}: filtered and sorted rows of any table of the dataset, by page or all.
 
 mod chunks;
 pub mod column;
@@ -41,7 +41,7 @@ request! {
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Tables {
-    /// The generation of the data that they are of.
+    /// Number of the data snapshot.
     pub generation: u64,
     /// The loaded tables; GET /datasets has the reasons for missing ones.
     pub tables: Vec<TableEntry>,
@@ -52,7 +52,7 @@ pub struct TableEntry {
     pub name: &'static str,
     pub meaning: &'static str,
     pub rows: u64,
-    /// Its rows are read from the disk cache.
+    /// Whether its rows are read from the disk cache.
     pub large: bool,
     pub columns: Vec<ColumnEntry>,
 }
@@ -60,7 +60,7 @@ pub struct TableEntry {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ColumnEntry {
     pub name: &'static str,
-    /// The type name of `tokendeck schema`.
+    /// Type name, as in `tokendeck schema`.
     #[serde(rename = "type")]
     pub kind: &'static str,
     pub meaning: &'static str,
@@ -69,7 +69,7 @@ pub struct ColumnEntry {
 impl Question for TablesQuestion {
     type Answer = Tables;
     const NAME: &'static str = "tables";
-    const SUMMARY: &'static str = "The tables of the dataset and their columns.";
+    const SUMMARY: &'static str = "List tables and columns.";
     const NEEDS: &'static [&'static str] = &[];
 
     fn etag(&self, snapshot: &Snapshot) -> String {
@@ -94,34 +94,34 @@ impl Question for TablesQuestion {
     }
 }
 
-pub const CURSOR: Parameter =
-    parameter("cursor", ParameterKind::Line(1_000), "Where to go on: `next` of the page before, in the same generation of the data.");
+pub const CURSOR: Parameter = parameter("cursor", ParameterKind::Line(1_000), "`next` of the previous page, on the same data snapshot.");
 
 const WHERE: Parameter = parameter(
     "where",
     ParameterKind::Line(filter::TEXT_CHARS_MAX),
-    "Conditions: a column, a sign and a value each, as in `close>100 timestamp>=2026-01`. All must hold, or one where `or` is between them; \
-     brackets group. A token's symbol stands for its address, as in `token_address:UNI`.",
+    "Conditions such as `close>100 timestamp>=2026-01`: column, operator, value; combined with and, `or` and brackets. A token's symbol \
+    can stand for its address, as in `token_address:UNI`.",
 );
 
 request! {
     /// Rows of a table.
     TableQuestion at "/tables/{table}" {
-        table: String = parameter("table", ParameterKind::Identifier, "The table, by its name in the list of tables."),
+        table: String = parameter("table", ParameterKind::Identifier, "Table name, from the list of tables."),
         by: Option<String> =
-            parameter("by", ParameterKind::Line(200), "A column: answers one row for each of its values, with the figures of `agg`, not the rows."),
+            parameter("by", ParameterKind::Line(200), "Group by this column: returns one row per value, with the metrics of `agg`."),
         agg: Option<String> = parameter(
             "agg",
             ParameterKind::Line(500),
-            "The figures of a group, separated by commas: count, sum:COLUMN, mean:COLUMN, min:COLUMN, max:COLUMN; else count. Their columns are \
-             count, sum_COLUMN, …",
+            "Metrics per group, comma-separated: count, sum:COLUMN, mean:COLUMN, min:COLUMN, max:COLUMN. Default: count. Their columns \
+            are count, sum_COLUMN, …",
         ),
         columns: Option<String> =
-            parameter("columns", ParameterKind::Line(2_000), "The columns wanted, separated by commas, in this order; else all."),
+            parameter("columns", ParameterKind::Line(2_000), "Columns to return, comma-separated, in this order. Default: all."),
         conditions: Option<String> = WHERE,
         sort: Option<String> =
-            parameter("sort", ParameterKind::Line(500), "Up to 4 columns, separated by commas, `-` before one that falls; else as the rows stand."),
-        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 10_000, default: 100 }, "Rows to return; where it is left out, formats other than json give all."),
+            parameter("sort", ParameterKind::Line(500), "Up to 4 columns, comma-separated; `-` for descending. Default: table order."),
+        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 10_000, default: 100 }, "Number of rows to return; if \
+            omitted, formats other than json return all rows."),
         cursor: Option<String> = CURSOR,
     }
 }
@@ -130,13 +130,13 @@ request! {
 pub struct TableRows {
     pub table: &'static str,
     pub limit: u64,
-    /// Number of matching rows; null where it would take a full scan.
+    /// Number of matching rows; null if that would require a full scan.
     pub total: Option<u64>,
-    /// The `cursor` of the next page; null on the last.
+    /// The `cursor` of the next page; null on the last page.
     pub next: Option<String>,
-    /// One object for each row, one member for each column.
+    /// One object per row, with one field per column.
     pub rows: RowFrame,
-    /// With `by`: how many groups are not here.
+    /// With `by`: how many groups are omitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut: Option<String>,
 }
@@ -172,8 +172,7 @@ impl JsonSchema for RowFrame {
 impl Question for TableQuestion {
     type Answer = TableRows;
     const NAME: &'static str = "table";
-    const SUMMARY: &'static str =
-        "Rows of a table of the dataset, or figures of groups of them: choose columns, filter, sort; page by page, or all as a stream.";
+    const SUMMARY: &'static str = "Query or aggregate a table, by page or as a stream.";
     /// The required tables depend on the table asked for.
     const NEEDS: &'static [&'static str] = &[];
     const DATED: Dated = Dated::Always;
@@ -211,7 +210,7 @@ impl Question for TableQuestion {
             limit: self.limit,
             total: page.total,
             next: page.next,
-            rows: RowFrame(page.rows.all().map_err(|reason| Problem::new(Code::Defect, format!("The rows cannot be had: {reason}.")))?),
+            rows: RowFrame(page.rows.all().map_err(|reason| Problem::new(Code::Defect, format!("The rows cannot be read: {reason}.")))?),
             cut: None,
         })
     }
@@ -222,13 +221,13 @@ impl TableQuestion {
     fn groups(&self, snapshot: &Snapshot) -> Result<Option<GroupQuery>> {
         let refused = |detail: &str| Err(Problem::new(Code::InvalidParameter, detail));
         let Some(by) = &self.by else {
-            return if self.agg.is_some() { refused("`agg` is of groups: name the column that makes them in `by`.") } else { Ok(None) };
+            return if self.agg.is_some() { refused("`agg` needs `by`, the column to group by.") } else { Ok(None) };
         };
         if self.columns.is_some() {
-            return refused("`columns` chooses those of rows: the columns of groups are `by` and `agg`.");
+            return refused("`columns` does not apply to groups; their columns are `by` and `agg`.");
         }
         if self.cursor.is_some() {
-            return refused("`cursor` goes on with rows: groups come at once, up to `limit`.");
+            return refused("`cursor` does not apply to groups; they are returned at once, up to `limit`.");
         }
         let table = loaded_table(snapshot, &self.table)?;
         let filter = parameter::conditions(
@@ -264,7 +263,7 @@ pub fn loaded_table<'a>(snapshot: &'a Snapshot, name: &str) -> Result<&'a Table>
     let dataset = &snapshot.dataset;
     let Some(table) = dataset.table(name) else {
         let nearest = nearest(name, TABLES.iter().map(|table| table.name)).unwrap_or_default();
-        let detail = format!("No table `{}`: did you mean `{nearest}`? GET /tables lists the tables there are.", clip(name));
+        let detail = format!("No table `{}`; did you mean `{nearest}`? GET /tables lists all tables.", clip(name));
         return Err(Problem::new(Code::TableNotFound, detail));
     };
     snapshot.require(&[table.schema.name])?;

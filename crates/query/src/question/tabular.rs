@@ -66,7 +66,7 @@ pub(super) fn members(all: &'static [&'static str], only: &[&'static str]) -> Ve
     if only.is_empty() { all.to_vec() } else { only.to_vec() }
 }
 
-/// The column type of a member.
+/// The column type of a field.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Shape {
     Text,
@@ -83,11 +83,11 @@ enum Shape {
 
 /// The rows as typed columns.
 pub(super) fn frame<T: Serialize + JsonSchema>(rows: &[T], members: &[&'static str]) -> Result<DataFrame> {
-    let failed = |_| Problem::new(Code::Defect, "The rows cannot be written as a table: a defect of the program.");
+    let failed = |_| Problem::new(Code::Defect, "Internal error: the rows cannot be written as a table.");
     let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
     let schema = settings.for_serialize().into_generator().into_root_schema_for::<T>().to_value();
     let rows: std::result::Result<Vec<Value>, _> = rows.iter().map(serde_json::to_value).collect();
-    let rows = rows.map_err(|_| Problem::new(Code::Defect, "The rows cannot be written: a defect of the program."))?;
+    let rows = rows.map_err(|_| Problem::new(Code::Defect, "Internal error: the rows cannot be written."))?;
     let columns = members.iter().map(|&name| {
         let shape = schema.pointer(&format!("/properties/{name}")).map_or(Shape::Json, shape);
         column(name, shape, &rows)

@@ -17,10 +17,9 @@ use model::{
 /// The supported candle lengths.
 pub const TIMEFRAMES: &[&str] = &["1h", "4h", "1d", "1w"];
 
-pub const TIMEFRAME: Parameter =
-    parameter("timeframe", ParameterKind::Word { words: TIMEFRAMES, default: Some("1d") }, "Length of a candle.");
-pub const FROM: Parameter = parameter("from", ParameterKind::Time, "The earliest start of a candle.");
-pub const TO: Parameter = parameter("to", ParameterKind::Time, "The latest start of a candle.");
+pub const TIMEFRAME: Parameter = parameter("timeframe", ParameterKind::Word { words: TIMEFRAMES, default: Some("1d") }, "Candle length.");
+pub const FROM: Parameter = parameter("from", ParameterKind::Time, "Earliest candle start.");
+pub const TO: Parameter = parameter("to", ParameterKind::Time, "Latest candle start.");
 
 /// The interval of a word of `TIMEFRAMES`.
 pub fn interval(timeframe: &str) -> Interval {
@@ -33,9 +32,9 @@ pub(super) fn frame_of<'a>(series: &[(Interval, Candles<'a>)], token: &Address, 
     frames::frame(series, interval(timeframe)).ok_or_else(|| {
         let there = timeframes_in(series).map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
         let detail = if there.is_empty() {
-            format!("Token `{token}` has no `{timeframe}` candles, and none of the timeframes {}.", TIMEFRAMES.join(", "))
+            format!("Token `{token}` has no `{timeframe}` candles, and none in the timeframes {}.", TIMEFRAMES.join(", "))
         } else {
-            format!("Token `{token}` has no `{timeframe}` candles: ask for {there}.")
+            format!("Token `{token}` has no `{timeframe}` candles; available: {there}.")
         };
         Problem::new(Code::NoCandles, detail)
     })
@@ -50,7 +49,7 @@ fn timeframes_in(series: &[(Interval, Candles<'_>)]) -> impl Iterator<Item = &'s
     TIMEFRAMES.iter().copied().filter(|word| frames::frame(series, interval(word)).is_some_and(|frame| !frame.as_candles().is_empty()))
 }
 
-/// The start of the token's last candle of this length; by default of a daily one, or one of the length that the data have.
+/// Start of the token's last candle of this length. Default: a daily candle, or one of the length in the data.
 pub(super) fn last_candle(snapshot: &Snapshot, token: &Address, interval: Option<Interval>) -> Option<Time> {
     let candles = candles_of(snapshot, token).ok()?;
     let series = candles.series();
@@ -69,7 +68,6 @@ pub(super) fn candles_of<'a>(snapshot: &'a Snapshot, token: &Address) -> Result<
     if !candles.is_empty() {
         return Ok(candles);
     }
-    let detail =
-        snapshot.dataset.absence_reason("candles").unwrap_or_else(|| format!("The loaded datasets hold no candles of token `{token}`."));
+    let detail = snapshot.dataset.absence_reason("candles").unwrap_or_else(|| format!("No candles of token `{token}` in the dataset."));
     Err(Problem::new(Code::NoCandles, detail))
 }

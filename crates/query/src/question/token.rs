@@ -1,4 +1,4 @@
-//! The question behind GET /tokens/{token_address}.
+//! The query behind GET /tokens/{token_address}.
 
 use super::{
     Question,
@@ -26,7 +26,7 @@ request! {
 impl Question for TokenQuestion {
     type Answer = TokenDetail;
     const NAME: &'static str = "token";
-    const SUMMARY: &'static str = "Detailed information for a token.";
+    const SUMMARY: &'static str = "Get a token.";
     const NEEDS: &'static [&'static str] = &["candles", "posts", "holders"];
 
     fn as_of(&self, snapshot: &Snapshot, _: &TokenDetail) -> Option<Time> {
@@ -45,7 +45,7 @@ impl Question for TokenQuestion {
         let summary = snapshot
             .market
             .of(&snapshot.dataset, &self.token_address)
-            .ok_or_else(|| Problem::new(Code::Defect, "The token has no figures: a defect of the program."))?;
+            .ok_or_else(|| Problem::new(Code::Defect, "Internal error: the token has no market data."))?;
         let detail = detail(&snapshot.dataset, token, summary, thresholds);
         Ok(if self.explain { detail } else { detail.plain() })
     }

@@ -6,8 +6,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use model::{address::Address, error::Result};
 
-pub(super) const A_TOKEN: &str = "The token's contract address or the beginning of one, coin:BTC of a coin, or the symbol or name that one token has or is \
-     listed by: `UNI`, `$UNI`, `UNI@base`, `Uniswap`.";
+pub(super) const A_TOKEN: &str = "Contract address or its beginning, `coin:BTC` for a coin, or a unique or listed symbol or name: `UNI`, \
+    `$UNI`, `UNI@base`, `Uniswap`.";
 
 /// Knows the tokens by their names.
 pub trait TokenNames: fmt::Debug {
@@ -118,10 +118,14 @@ impl<'a> TokenReader<'a> {
         Address::asked(text).map_or_else(named, |address| vec![address])
     }
 
-    /// The sentence that proposes the name of a token that is near to the text; empty where none is.
+    /// The symbol or name of the token that the text probably means.
+    pub fn nearest(self, text: &str) -> Option<String> {
+        self.0.filter(|_| may_be_name(text)).and_then(|names| names.nearest_name(text))
+    }
+
+    /// The sentence that proposes the nearest token; empty if there is none.
     pub fn proposal(self, text: &str) -> String {
-        let near = self.0.filter(|_| may_be_name(text)).and_then(|names| names.nearest_name(text));
-        near.map_or_else(String::new, |near| format!(" Did you mean `{near}`?"))
+        self.nearest(text).map_or_else(String::new, |near| format!(" Did you mean `{near}`?"))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The questions behind GET /technical/{contractAddress}/track-record and /technical/track-record. Each token's replay is cached for its
+//! The queries behind GET /technical/{contractAddress}/track-record and /technical/track-record. Each token's replay is cached for its
 //! generation; `all` counts the record of all tokens, in the background.
 
 mod all;
@@ -39,7 +39,7 @@ request! {
         scope: &'static str = parameter(
             "scope",
             ParameterKind::Word { words: &["token", "all"], default: Some("token") },
-            "The patterns of this token, or of all tokens, as GET /technical/track-record has them.",
+            "Patterns of this token, or of all tokens, as in GET /technical/track-record.",
         ),
     }
 }
@@ -55,33 +55,33 @@ request! {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TrackRecord {
-    /// Null where no token was named.
+    /// Null if no token was named.
     pub contract_address: Option<Address>,
     pub timeframe: &'static str,
     pub scope: &'static str,
-    /// The start of the latest candle; null without any.
+    /// Start of the latest candle; null if there are none.
     pub as_of: Option<Time>,
-    /// Whether all is counted. The record of all tokens is counted in the background and is empty until then.
+    /// Whether the computation is finished. The track record of all tokens is computed in the background and is empty until then.
     pub complete: bool,
-    /// Number of tokens followed so far.
+    /// Number of tokens evaluated so far.
     pub done: u64,
-    /// Number of tokens to follow: for all, the 1,000 of the largest market cap, without those that hold a peg, a coin's other forms, and
-    /// namesakes that move alike.
+    /// Number of tokens to evaluate: for all, the 1,000 with the largest market cap, without pegged tokens, other forms of a coin, and
+    /// tokens of the same name whose prices move alike.
     pub total: u64,
-    /// The patterns that occurred, the most frequent first.
+    /// Patterns that occurred, most frequent first.
     pub patterns: Vec<PatternRecord>,
-    /// Returns over the 14 candles after each trend word, which is computed at every candle from the 14 up to it.
+    /// Returns over the 14 candles after each trend label, which is computed at every candle from the 14 candles up to it.
     pub trends: Vec<ReturnRecord>,
-    /// For all tokens on daily candles, else empty: returns over the 7 days after a ranking by holder growth of the 7 days before, for each
-    /// third of the ranking. One ranking every 7 days, of the tokens counted in the 7 days before it; it needs at least three tokens.
+    /// For all tokens on daily candles, otherwise empty: returns over the 7 days after a ranking by holder growth of the previous 7 days,
+    /// for each third of the ranking. There is one ranking every 7 days, of the tokens whose holders were counted in the 7 days before it;
+    /// it needs at least three tokens.
     pub growth: Vec<ReturnRecord>,
 }
 
 impl Question for TrackRecordQuestion {
     type Answer = TrackRecord;
     const NAME: &'static str = "track_record";
-    const SUMMARY: &'static str =
-        "Outcomes of the chart patterns confirmed in the past, and price moves after trend words and ranks of growth.";
+    const SUMMARY: &'static str = "Get hit rates of past patterns, trend labels and holder-growth ranks.";
     const NEEDS: &'static [&'static str] = &["candles"];
     const DATED: Dated = Dated::Itself;
 
@@ -124,8 +124,8 @@ impl Question for TrackRecordQuestion {
 impl Question for WholeRecordQuestion {
     type Answer = TrackRecord;
     const NAME: &'static str = "track_record_of_all";
-    const SUMMARY: &'static str = "Outcomes of the chart patterns of all tokens, and price moves after trend words and ranks of growth. Counted in the background: \
-         `complete` says whether it is whole.";
+    const SUMMARY: &'static str = "Get hit rates of past patterns, trend labels and holder-growth ranks over all tokens. They are \
+        computed in the background; `complete` is true at the end.";
     const NEEDS: &'static [&'static str] = &["candles"];
     const DATED: Dated = Dated::Itself;
 
@@ -175,8 +175,8 @@ impl TrackRecordQuestion {
     }
 }
 
-/// Makes the advice of a token from its patterns, the record of all tokens, the age of its candles and its security, which is asked only
-/// where the word would be to buy.
+/// Computes the advice for a token from its patterns, the track record of all tokens, the age of its candles and its security, which is
+/// checked only if the advice would be to buy.
 pub fn advise(
     snapshot: &Snapshot,
     token: &Address,
@@ -198,7 +198,7 @@ pub fn advise(
 fn forbidden(snapshot: &Snapshot, token: &Address, word: AdviceWord, progress: &Progress) -> Result<Option<String>> {
     let verdict = if word.is_buy() { SecurityQuestion::verdict(snapshot, *token, progress)? } else { None };
     let forbids = verdict.filter(|verdict| verdict.danger.forbids_buy());
-    Ok(forbids.map(|verdict| format!("security says {}, score {}", verdict.recommendation, verdict.score)))
+    Ok(forbids.map(|verdict| format!("security rates it {}, score {}", verdict.recommendation, verdict.score)))
 }
 
 /// The replay of a token's candles, from the cache if these are the candles that it was made of.

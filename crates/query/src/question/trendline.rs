@@ -1,4 +1,4 @@
-//! The question behind GET /technical/{contractAddress}/trendline.
+//! The query behind GET /technical/{contractAddress}/trendline.
 
 use super::{
     Question,
@@ -22,13 +22,13 @@ request! {
         period: u64 = parameter(
             "period",
             ParameterKind::Integer { min: 2, max: 1_000_000, default: PERIOD_DEFAULT },
-            "Candles to analyze; when the token has fewer, those it has.",
+            "Number of candles to analyze; all of them if the token has fewer.",
         ),
         /// `None`: daily candles, or the nearest timeframe in the data.
         timeframe: Option<&'static str> = parameter(
             "timeframe",
             ParameterKind::Word { words: TIMEFRAMES, default: None },
-            "Length of a candle; by default daily, or that of the data where they are coarser.",
+            "Candle length. Default: daily, or the length in the data if that is longer.",
         ),
         explain: bool = EXPLAIN,
     }
@@ -37,7 +37,7 @@ request! {
 impl Question for TrendlineQuestion {
     type Answer = TrendlineAnswer;
     const NAME: &'static str = "trendline";
-    const SUMMARY: &'static str = "Trendline analysis: regression, support, resistance, and the trend.";
+    const SUMMARY: &'static str = "Get trend, regression, support and resistance.";
     const NEEDS: &'static [&'static str] = &["candles"];
 
     fn as_of(&self, snapshot: &Snapshot, answer: &TrendlineAnswer) -> Option<Time> {

@@ -1,4 +1,4 @@
-//! The question behind POST /yield/optimize: the strictly validated portfolio and settings. The plan is computed in the analysis, its shape
+//! The query behind POST /yield/optimize: the strictly validated portfolio and settings. The plan is computed in the analysis, its shape
 //! is in `answer`.
 
 pub mod answer;
@@ -77,7 +77,7 @@ impl Request for YieldQuestion {
 impl Question for YieldQuestion {
     type Answer = YieldPlan;
     const NAME: &'static str = "yield";
-    const SUMMARY: &'static str = "Yield allocation for a portfolio.";
+    const SUMMARY: &'static str = "Optimize a yield allocation.";
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<YieldPlan> {
         for chain in &self.chains {
@@ -85,7 +85,7 @@ impl Question for YieldQuestion {
             if chain.id().is_none() && !in_data() {
                 return Err(invalid(
                     "/settings/chains",
-                    &format!("`{}` is no known chain: did you mean {}?", clip(chain.as_str()), Chain::nearest(chain.as_str()).join(", ")),
+                    &format!("unknown chain `{}`; the closest are {}", clip(chain.as_str()), Chain::nearest(chain.as_str()).join(", ")),
                 ));
             }
         }
@@ -121,14 +121,14 @@ impl BodyQuestion for YieldQuestion {
     }
 }
 
-/// The body of POST /yield/optimize.
+/// Body of POST /yield/optimize.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({
     "tokens": { EXAMPLE_TOKEN: "1000000000000000000" }, "settings": { "riskLevel": "medium", "chains": ["eth"], "minApy": 2 }
 }))]
 pub struct YieldBody {
-    /// From token, by address or symbol, to amount in the token's smallest unit, at most 2^256-1.
+    /// From token, by address or symbol, to amount in base units, at most 2^256-1.
     #[schemars(extend("minProperties" = 1, "maxProperties" = TOKENS_MAX, "propertyNames" = NamedToken::text(),
                       "additionalProperties" = { "type": "string", "pattern": "^[0-9]+$" }))]
     tokens: BTreeMap<String, String>,
@@ -136,7 +136,7 @@ pub struct YieldBody {
     settings: YieldSettings,
 }
 
-/// The constraints of a plan.
+/// Constraints of the plan.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct YieldSettings {
@@ -169,10 +169,10 @@ impl YieldQuestion {
                     question.tokens = parse_tokens(value, tokens)?;
                 }
                 "settings" => question.parse_settings(value)?,
-                _ => return Err(invalid(&pointer("", &name), "no such member: expected `tokens` and `settings`")),
+                _ => return Err(invalid(&pointer("", &name), "unknown field; expected `tokens` and `settings`")),
             }
         }
-        if seen_tokens { Ok(question) } else { Err(invalid("/tokens", "missing: expected an object from token address to amount")) }
+        if seen_tokens { Ok(question) } else { Err(invalid("/tokens", "required: an object from token address to amount")) }
     }
 
     fn parse_settings(&mut self, value: &RawValue) -> Result<()> {
@@ -182,11 +182,11 @@ impl YieldQuestion {
                 "chains" => self.chains = parse_chains(value)?,
                 "minApy" => {
                     self.min_apy = serde_json::from_str(value.get()).ok().filter(|apy: &f64| apy.is_finite()).ok_or_else(|| {
-                        invalid("/settings/minApy", &format!("`{}`: expected a finite number, in percent", clip(value.get())))
+                        invalid("/settings/minApy", &format!("expected a finite number in percent, not `{}`", clip(value.get())))
                     })?;
                 }
                 _ => {
-                    return Err(invalid(&pointer("/settings", &name), "no such setting: expected `riskLevel`, `chains` or `minApy`"));
+                    return Err(invalid(&pointer("/settings", &name), "unknown setting; expected `riskLevel`, `chains` or `minApy`"));
                 }
             }
         }
@@ -197,22 +197,22 @@ impl YieldQuestion {
 fn parse_tokens(value: &RawValue, reader: TokenReader<'_>) -> Result<BTreeMap<Address, U256>> {
     let entries = members("/tokens", value)?;
     if entries.is_empty() || entries.len() > TOKENS_MAX {
-        return Err(invalid("/tokens", &format!("{} entries: expected 1 to {TOKENS_MAX}", entries.len())));
+        return Err(invalid("/tokens", &format!("{} entries; expected 1 to {TOKENS_MAX}", entries.len())));
     }
     let mut tokens = BTreeMap::new();
     for (key, value) in entries {
         let at = pointer("/tokens", &key);
-        let refused = || invalid(&at, &format!("`{}` is not an address: {AN_ADDRESS}.{}", clip(&key), reader.proposal(&key)));
+        let refused = || invalid(&at, &format!("`{}` is not an address; {AN_ADDRESS}.{}", clip(&key), reader.proposal(&key)));
         let address = reader.read(&key)?.ok_or_else(refused)?;
         let amount = text(value)
             .filter(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
             .and_then(|digits| U256::from_str_radix(&digits, 10).ok())
             .ok_or_else(|| {
-                let expected = "expected a string of decimal digits, the amount in the token's smallest unit, at most 2^256-1";
-                invalid(&at, &format!("`{}`: {expected}", clip(value.get())))
+                let expected = "expected a string of decimal digits: the amount in base units, at most 2^256-1";
+                invalid(&at, &format!("`{}`; {expected}", clip(value.get())))
             })?;
         if tokens.insert(address, amount).is_some() {
-            return Err(invalid(&at, &format!("`{address}` is given twice, in one or two spellings: give it once")));
+            return Err(invalid(&at, &format!("`{address}` is set twice, in one or two spellings")));
         }
     }
     Ok(tokens)
@@ -224,19 +224,19 @@ fn parse_risk(value: &RawValue) -> Result<RiskLevel> {
         .iter()
         .find(|(known, _)| word.as_deref() == Some(known))
         .map(|(_, level)| *level)
-        .ok_or_else(|| invalid("/settings/riskLevel", &format!("`{}`: expected one of {}", clip(value.get()), risk_words().join(", "))))
+        .ok_or_else(|| invalid("/settings/riskLevel", &format!("`{}`; expected one of {}", clip(value.get()), risk_words().join(", "))))
 }
 
 /// Names are only normalized here: whether an unlisted chain is in the data is known when the question is answered.
 fn parse_chains(value: &RawValue) -> Result<Vec<Chain>> {
     let names: Vec<String> = serde_json::from_str(value.get())
-        .map_err(|_| invalid("/settings/chains", &format!("`{}`: expected an array of chain names", clip(value.get()))))?;
+        .map_err(|_| invalid("/settings/chains", &format!("expected an array of chain names, not `{}`", clip(value.get()))))?;
     if names.len() > CHAINS_MAX {
-        return Err(invalid("/settings/chains", &format!("{} names: expected at most {CHAINS_MAX}", names.len())));
+        return Err(invalid("/settings/chains", &format!("{} names; at most {CHAINS_MAX} are allowed", names.len())));
     }
     let mut chains = Vec::new();
     for (i, name) in names.iter().enumerate() {
-        let chain = Chain::parse(name).ok_or_else(|| invalid(&format!("/settings/chains/{i}"), "empty: expected a chain name"))?;
+        let chain = Chain::parse(name).ok_or_else(|| invalid(&format!("/settings/chains/{i}"), "empty; expected a chain name"))?;
         if !chains.contains(&chain) {
             chains.push(chain);
         }

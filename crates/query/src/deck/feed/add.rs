@@ -1,4 +1,4 @@
-//! A token that a person adds while the program runs: found by the providers, kept in the dataset, and its rows fetched by the feed.
+//! Adding a token while the program runs: the providers find it, the dataset stores it, and the feed fetches its rows.
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
@@ -12,10 +12,10 @@ use live::{
 use source::{manifest::FILE, provider};
 use store::wall_clock::now;
 
-const NOT_LIVE: &str = "the tokens of this dataset do not come by themselves: write [tables.tokens] provider = \"dexscreener\" into its dataset.toml, or \
-                        make another dataset with `tokendeck new`";
+const NOT_LIVE: &str = "this dataset has no live `tokens` table; add provider = \"dexscreener\" under [tables.tokens] in its \
+    dataset.toml, or create a live dataset with `tokendeck new`";
 
-/// Stops a search where its task is cancelled.
+/// Stops a search when its task is canceled.
 struct Stops<F>(F);
 
 impl<F: Fn() -> bool + Send + Sync> RefreshWatch for Stops<F> {
@@ -25,8 +25,8 @@ impl<F: Fn() -> bool + Send + Sync> RefreshWatch for Stops<F> {
 }
 
 impl Deck {
-    /// Opens the dataset in the folder whose tokens come by themselves; where there is none it is made, without a token. Nothing is fetched
-    /// before one is added. Returns whether there are rows.
+    /// Opens the live dataset in the folder, or creates one without tokens. Nothing is fetched before a token is added. Returns whether
+    /// there are rows.
     pub fn begin_live(self: &Arc<Self>, folder: &Path) -> Result<bool, String> {
         if !folder.join(FILE).exists() {
             create(folder, &[], &provider::all(self.options.feed.own_providers.as_deref(), None)?, None)?;
@@ -44,12 +44,12 @@ impl Deck {
         if manifest.tables.get("tokens").is_none_or(|tokens| tokens.live.is_none()) {
             return Err(NOT_LIVE.to_owned());
         }
-        let wire = self.options.wire.as_ref().ok_or("nothing may be asked here")?;
+        let wire = self.options.wire.as_ref().ok_or("network access is off, so no provider can be searched")?;
         work(&FindContext { dataset: &folder, providers: &providers, wire, now: now(), watch })
     }
 
-    /// Hosts that a search asks and that the person did not agree to, with the number of requests. Errors: tokens of this dataset do not
-    /// come by themselves.
+    /// Hosts that a search contacts and that the user has not allowed yet, with the number of requests. Errors: the dataset has no live
+    /// `tokens` table.
     pub fn search_hosts(&self) -> Result<BTreeMap<String, u64>, String> {
         self.with_search(Arc::new(Unwatched), |context| {
             let mut hosts = search_hosts(context);
@@ -65,19 +65,19 @@ impl Deck {
             match (found.tokens.is_empty(), found.failures.first()) {
                 (false, _) => Ok(found),
                 (true, Some(failure)) => Err(failure.clone()),
-                (true, None) => Err(format!("no provider knows `{words}`: look at how it is written, or give its address")),
+                (true, None) => Err(format!("no provider knows `{words}`; check the spelling or pass an address")),
             }
         })
     }
 
-    /// Keeps a token that was found, and has its rows fetched.
+    /// Stores a token that was found, and fetches its rows.
     pub fn add_token(self: &Arc<Self>, found: &FoundTokens, token: &FoundToken) -> Result<(), String> {
         self.with_search(Arc::new(Unwatched), |context| found.keep(context, token).map_err(|error| error.to_string()))?;
         self.fetch_added();
         Ok(())
     }
 
-    /// Keeps a coin without a contract, and has its rows fetched.
+    /// Stores a coin without a contract, and fetches its rows.
     pub fn add_coin(self: &Arc<Self>, symbol: &str) -> Result<(), String> {
         self.with_search(Arc::new(Unwatched), |context| {
             keep_coin(context.dataset, symbol, context.now).map(drop).map_err(|error: RefreshError| error.to_string())

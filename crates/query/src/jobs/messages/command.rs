@@ -1,4 +1,5 @@
-//! The command that is told of a fired alert: its arguments with their placeholders, and a run of it, without a shell and never for long.
+//! The command that is notified of a fired alert: its arguments with their placeholders, and a run of it, without a shell and with a time
+//! limit.
 
 use std::{
     io,
@@ -41,7 +42,8 @@ impl AlertCommand {
     pub fn expected() -> String {
         let known = PLACEHOLDERS.map(|(name, _)| name).join(", ");
         format!(
-            "a program and its arguments, as in [\"notify-send\", \"--\", \"{{symbol}}\", \"{{condition}}\"], with no placeholder but {known}"
+            "a program and its arguments, such as [\"notify-send\", \"--\", \"{{symbol}}\", \"{{condition}}\"], with no placeholders \
+            other than {known}"
         )
     }
 
@@ -76,7 +78,7 @@ impl AlertCommand {
                 Ok(Some(status)) if status.success() => return Ok(()),
                 Ok(Some(status)) => {
                     return Err(match status.code() {
-                        Some(code) => format!("ends with exit code {code}"),
+                        Some(code) => format!("exited with code {code}"),
                         None => "was ended by a signal".to_owned(),
                     });
                 }
@@ -84,7 +86,7 @@ impl AlertCommand {
                 Ok(None) | Err(_) => {
                     child.kill().ok();
                     child.wait().ok();
-                    return Err(format!("does not end, and was killed after {} s", limit.as_secs()));
+                    return Err(format!("did not finish within {} s and was killed", limit.as_secs()));
                 }
             }
         }
@@ -93,8 +95,8 @@ impl AlertCommand {
 
 fn cannot_start(error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::NotFound => "is not found: name its path".to_owned(),
-        io::ErrorKind::PermissionDenied => "may not be executed".to_owned(),
+        io::ErrorKind::NotFound => "was not found; set its full path".to_owned(),
+        io::ErrorKind::PermissionDenied => "is not executable".to_owned(),
         _ => "cannot be started".to_owned(),
     }
 }

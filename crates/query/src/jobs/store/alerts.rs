@@ -132,7 +132,7 @@ impl JobStore {
             }
             let count: i64 = tx.query_row("SELECT count(*) FROM alert WHERE dataset = ?", [&new.dataset], |row| row.get(0))?;
             if count >= ALERTS_MAX as i64 {
-                let detail = format!("There are {count} alerts already, the most there may be: remove one first.");
+                let detail = format!("There are already {count} alerts, the maximum; remove one first.");
                 return Err(Problem::new(Code::InvalidValue, detail).into());
             }
             let last: Option<String> = tx.query_row("SELECT max(alert_id) FROM alert", [], |row| row.get(0))?;

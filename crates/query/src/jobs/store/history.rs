@@ -98,7 +98,7 @@ mod tests {
     };
     use model::address::Address;
 
-    /// Days of age of the ended jobs that are left after a new one, where the clock is so many days ahead.
+    /// Ages in days of the ended jobs that remain after a new one, if the clock is `ahead` days ahead.
     fn left_after(ages: &[i64], ahead: i64) -> Vec<i64> {
         let (mut store, _folder) = store(HistoryLimits { days: 90, ..LIMITS });
         let today = now();
@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(left_after(&[200, 92, 80, 1], 0), [80, 1]);
         assert_eq!(left_after(&[80, 40, 1], 100), [80, 40, 1], "the clock was ahead");
         assert_eq!(left_after(&[80, 40, 1, -100], 0), [80, 40, 1, -100], "it was ahead before");
-        assert_eq!(left_after(&[200, 150], 0), [200, 150], "nothing says yet that so much time has passed");
+        assert_eq!(left_after(&[200, 150], 0), [200, 150], "no later job shows that this much time has passed");
     }
 
     #[test]

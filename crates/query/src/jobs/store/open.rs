@@ -30,7 +30,7 @@ const ADD_SOURCES: &str = "ALTER TABLE job ADD COLUMN sources TEXT";
 const ADD_DATASET: &str = "
     ALTER TABLE job ADD COLUMN dataset TEXT;
     CREATE INDEX job_by_dataset ON job (dataset, job_id);
-    UPDATE task SET status = 'skipped', reason = 'An earlier version did not keep which dataset it was for: start it again.'
+    UPDATE task SET status = 'skipped', reason = 'An earlier version did not store the dataset of this job; start it again.'
         WHERE status IN ('queued', 'running') AND job_id IN (SELECT job_id FROM job WHERE status IN ('queued', 'running'));
     UPDATE job SET status = 'terminated' WHERE status IN ('queued', 'running');
 ";
@@ -93,19 +93,19 @@ impl JobStore {
             Ok(store) => Ok((store, None)),
             Err(Failure::Other(reason)) => Err(format!("cannot open the job store `{}`: {reason}", path.display())),
             Err(Failure::Damaged(reason)) if !owner => Err(format!(
-                "the job store `{}` is damaged ({reason}) and another program is using it: end that program and start again",
+                "the job store `{}` is damaged ({reason}) and in use by another program; end that program and start again",
                 path.display()
             )),
             Err(Failure::Damaged(reason)) => {
                 let aside = set_aside(path).map_err(|error| {
-                    format!("the job store `{}` is damaged ({reason}) and cannot be renamed: {error}: move it away", path.display())
+                    format!("the job store `{}` is damaged ({reason}) and cannot be renamed: {error}; move it away", path.display())
                 })?;
                 let store = connect(path, owner, limits).map_err(|failure| {
                     let (Failure::Damaged(reason) | Failure::Other(reason)) = failure;
                     format!("cannot create the job store `{}`: {reason}", path.display())
                 })?;
                 let notice = format!(
-                    "the job store was damaged ({reason}): it is kept as `{}`, and a fresh one was started; earlier jobs are not listed",
+                    "the job store was damaged ({reason}); it was saved as `{}` and a new one was created, so earlier jobs are not listed",
                     aside.display()
                 );
                 Ok((store, Some(notice)))
@@ -148,8 +148,10 @@ fn connect(path: &Path, check: bool, limits: HistoryLimits) -> Result<JobStore, 
         }
         JOBS_VERSION => {}
         newer => {
-            let reason =
-                format!("it has version {newer} and this program knows version {JOBS_VERSION}: use the newer program, or move it away");
+            let reason = format!(
+                "it has version {newer}, but this program supports version {JOBS_VERSION}; use the newer program, or move the \
+                    file away"
+            );
             return Err(Failure::Other(reason));
         }
     }

@@ -17,11 +17,9 @@ impl JobStore {
             let waiting: i64 =
                 tx.query_row("SELECT count(*) FROM job WHERE status = 'queued' AND dataset = ?", [dataset], |row| row.get(0))?;
             if waiting >= queue as i64 {
-                return Err(Problem::new(
-                    Code::Busy,
-                    format!("As many jobs as may wait do so already ({waiting}): start this one again later."),
-                )
-                .into());
+                return Err(
+                    Problem::new(Code::Busy, format!("{waiting} jobs are already queued, the maximum; start this one later.")).into()
+                );
             }
             // A job that the clock put far ahead does not take the later ones along.
             let ahead = id::first_at(Time(now().0.saturating_add(DAY_MS)));
@@ -94,7 +92,7 @@ impl JobStore {
     pub(in crate::jobs) fn end_task(&self, key: TaskKey<'_>, ending: &TaskEnding) -> StoreResult<bool> {
         // This level takes a fraction of the answer's own time and leaves about a tenth of its bytes.
         let part = zstd::bulk::compress(ending.part.as_bytes(), 3)
-            .map_err(|_| Problem::new(Code::Busy, "There is no memory left to keep a task's result."))?;
+            .map_err(|_| Problem::new(Code::Busy, "Out of memory: the task's result cannot be stored."))?;
         self.write(Durability::Deferred, |tx| {
             let bytes = "UPDATE job SET bytes = bytes + ? WHERE job_id = ? AND status = 'running'";
             if tx.prepare_cached(bytes)?.execute(params![part.len() as i64, key.job])? == 0 {
@@ -111,7 +109,7 @@ impl JobStore {
         })
     }
 
-    /// Ends a job whose tasks have all ended: as `terminated` if every one failed, else as `completed`.
+    /// Ends a job whose tasks have all ended: as `terminated` if every one failed, otherwise as `completed`.
     pub(in crate::jobs) fn finish(&self, id: &str) -> StoreResult<()> {
         self.write(Durability::Synced, |tx| {
             let any = "SELECT EXISTS (SELECT 1 FROM task WHERE job_id = ? AND status <> 'failed')";
@@ -128,11 +126,11 @@ impl JobStore {
             let status: Option<JobStatus> = tx.query_row("SELECT status FROM job WHERE job_id = ?", [id], |row| row.get(0)).optional()?;
             let status = status.ok_or_else(|| no_job(id))?;
             if status.ended() {
-                return Err(Problem::new(Code::JobEnded, format!("Job `{id}` has ended already: it is {}.", status.word())).into());
+                return Err(Problem::new(Code::JobEnded, format!("Job `{id}` is already {}.", status.word())).into());
             }
             tx.execute("UPDATE job SET status = 'terminated' WHERE job_id = ?", [id])?;
             tx.execute(
-                "UPDATE task SET status = 'skipped', reason = 'The job was terminated before this was done.'
+                "UPDATE task SET status = 'skipped', reason = 'The job was terminated before this task finished.'
                      WHERE job_id = ? AND status IN ('queued', 'running')",
                 [id],
             )?;

@@ -1,18 +1,18 @@
-//! Figures of tokens whose candles stay at their source: the rows are dropped once a figure is known.
+//! Metrics of tokens whose candles are queried in place: the rows are dropped once a metric is known.
 
 use std::{collections::HashMap, sync::Mutex};
 
 use crate::question::figure::Figures;
 use model::{address::Address, locks::Locked as _};
 
-/// Most tokens with figures: beyond it they are worked out anew.
+/// Maximum number of cached tokens; the metrics of others are recomputed.
 const TOKENS_MAX: usize = 20_000;
 
 #[derive(Debug, Default)]
 pub struct FigureCache(Mutex<HashMap<Address, Figures>>);
 
 impl FigureCache {
-    /// These figures of the token, if all are known.
+    /// These metrics of the token, if all are known.
     pub fn get(&self, token: &Address, names: &[&str]) -> Option<Figures> {
         self.0.locked().get(token)?.named(names)
     }

@@ -13,7 +13,7 @@ const ORDERS_MAX: usize = 4;
 #[derive(Debug, Clone, Default)]
 pub struct OrderedRows {
     pub places: RowSelection,
-    /// All matching rows, unsorted, where `places` holds only the first of the sorted ones.
+    /// All matching rows, unsorted, if `places` contains only the first of the sorted ones.
     pub unsorted: Option<RowSelection>,
     /// Rows left out by the filter because of missing values; empty where they were not counted.
     pub left_out: RowsLeftOut,

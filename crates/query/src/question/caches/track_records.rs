@@ -111,7 +111,7 @@ impl TrackRecordCache {
         self.version.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Takes over the replays of an earlier reading of the same data, and its records until they are counted anew.
+    /// Takes over the replays of an earlier snapshot of the same data, and its track records until they are recomputed.
     pub(in crate::question) fn inherit(&self, before: &Self) {
         self.tokens.locked().clone_from(&before.tokens.locked());
         let counted = before.counted.locked().clone();

@@ -1,4 +1,4 @@
-//! Computes the figures that `fields` of GET /tokens adds: short forms of the answers of the token's own endpoints.
+//! Computes the metrics that `fields` of GET /tokens adds: short forms of the results of the token's own endpoints.
 
 use serde_json::{Map, Value};
 
@@ -24,7 +24,7 @@ use model::{
     error::{Code, Result},
 };
 
-/// The figures named by `fields` (of `FIELDS`) of one token.
+/// The metrics of one token named by `fields` (of `FIELDS`).
 pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &Progress) -> Result<Figures> {
     let summary = snapshot.market.of(&snapshot.dataset, &token);
     let mut figures = summary.map_or_else(Figures::default, |token| precomputed(token, fields));
@@ -49,17 +49,17 @@ pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &
     Ok(figures)
 }
 
-/// Whether the figure is told by a token's candles alone.
+/// Whether a token's candles alone determine the metric.
 pub fn is_of_candles(name: &str) -> bool {
     !is_weighed(name) && named(&[name]).any(|(_, source)| !matches!(source, FigureSource::Security(_)))
 }
 
-/// Whether the figure needs the patterns, which are slow to find.
+/// Whether the metric needs the patterns, which are slow to detect.
 pub fn is_by_patterns(name: &str) -> bool {
     named(&[name]).any(|(_, source)| matches!(source, FigureSource::Patterns(_)))
 }
 
-/// Those of the named figures that are told by these candles of the token alone, and those of the coin that it follows.
+/// The named metrics that these candles determine, with the candles of the coin that the token follows.
 pub fn of_candles(
     snapshot: &Snapshot,
     token: &Address,
@@ -114,7 +114,7 @@ fn add_of_candles(
     Ok(())
 }
 
-/// The named figures that the token's summary has.
+/// The named metrics that the token's summary has.
 pub fn precomputed(token: &TokenSummary, fields: &[&str]) -> Figures {
     let mut figures = Figures::default();
     let is_known = |name: &str| name != OWN_COLUMNS && !super::is_computed(name);

@@ -27,9 +27,9 @@ pub struct FilterColumn {
     pub aliases: &'static [&'static str],
     /// Whether plain words search it.
     pub searched: bool,
-    /// Whether its figures are fractions, which screens show as percentages: `5%` of it is 0.05.
+    /// Whether its values are fractions, which screens show as percentages: `5%` is 0.05.
     pub fraction: bool,
-    /// Whether its figures are known to be neither fractions nor percentages.
+    /// Whether its values are known to be neither fractions nor percentages.
     pub absolute: bool,
     pub values: ColumnValues,
 }
@@ -68,7 +68,7 @@ impl FilterColumn {
         self
     }
 
-    /// The same column, whose figures are fractions.
+    /// The same column with fractions as values.
     #[must_use]
     pub const fn fraction(mut self) -> Self {
         self.fraction = true;
@@ -119,8 +119,8 @@ impl FilterColumn {
         }
     }
 
-    /// Whether a percentage means something of it: of a fraction its hundredth, else its plain number. It does not of what is counted or
-    /// paid; what cannot be known, as in the data's own columns, is taken as it is.
+    /// Whether a percentage makes sense for it: in a fraction it is one hundredth, otherwise its plain number. It makes no sense for counts
+    /// and amounts; for extra columns, whose meaning is unknown, it is taken as it is.
     pub fn takes_percentages(&self) -> bool {
         self.fraction || !(self.absolute || self.is_large())
     }
@@ -153,7 +153,7 @@ pub fn of_table(schema: &TableSchema) -> Vec<FilterColumn> {
     schema.columns.iter().map(of_column).collect()
 }
 
-/// The filter column of a table's column, whose meaning says whether it is a fraction or a percentage.
+/// The filter column of a table's column; its meaning shows whether it is a fraction or a percentage.
 pub fn of_column(column: &Column) -> FilterColumn {
     let fraction = column.is_fraction();
     let absolute = !fraction && !column.meaning.contains("percent");

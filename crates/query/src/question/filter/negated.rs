@@ -1,5 +1,5 @@
-//! What `not` makes of conditions: the opposite of each, so that nothing else need know of it. A missing value meets neither a condition nor
-//! its opposite.
+//! Negation by `not`: the opposite of each condition, so that no other module needs to know about it. A missing value matches neither a
+//! condition nor its opposite.
 
 use super::{ConditionValue, Operator, Term, pieces::OPERATORS};
 

@@ -1,5 +1,5 @@
-//! The number of a condition: the float nearest to it for columns of floats, and its digits for whole numbers that no float holds. What a
-//! column does with it is not decided here.
+//! The number of a condition: the nearest float for columns of floats, and its digits for integers beyond a float's precision. Columns
+//! decide how to use it.
 
 use std::cmp::Ordering;
 

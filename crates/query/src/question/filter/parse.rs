@@ -42,7 +42,7 @@ impl FilterError {
         Self { message: refused.message, at: at.clone(), code: refused.code }
     }
 
-    /// The message; where what is at fault stands in the text more than once, also at which character.
+    /// The message; if the faulty part occurs in the text more than once, with its character position.
     pub fn in_text(&self, text: &str) -> String {
         let part = text.get(self.at.clone()).unwrap_or_default();
         match text.get(..self.at.start) {
@@ -84,7 +84,7 @@ fn read(text: &str, columns: &[FilterColumn], tokens: TokenReader<'_>, only_cond
     let all = || 0..text.len();
     let refuse_longer = |chars: usize| match chars {
         0..=TEXT_CHARS_MAX => Ok(()),
-        _ => Err(FilterError::new(format!("the filter has {chars} characters: expected at most {TEXT_CHARS_MAX}"), all())),
+        _ => Err(FilterError::new(format!("the filter has {chars} characters; at most {TEXT_CHARS_MAX} are allowed"), all())),
     };
     refuse_longer(text.chars().count())?;
     let plain = pieces(text, None)?;
@@ -94,7 +94,7 @@ fn read(text: &str, columns: &[FilterColumn], tokens: TokenReader<'_>, only_cond
     let mut reader = Reader { text, columns, tokens, only_conditions, joins, pieces, at: 0, groups: false };
     let found = reader.alternatives()?;
     if reader.at < reader.pieces.len() {
-        return Err(reader.wrong("`)` closes no bracket: write `(` before it, or put a text with brackets in quotes".to_owned()));
+        return Err(reader.wrong("unmatched `)`; add `(` before it, or quote the text".to_owned()));
     }
     if reader.groups {
         reader.refuse_half_brackets()?;
@@ -102,7 +102,7 @@ fn read(text: &str, columns: &[FilterColumn], tokens: TokenReader<'_>, only_cond
     let terms: Vec<Term> = found.into_iter().map(|(term, _)| term).collect();
     let count = conditions_in(&terms);
     if count > TERMS_MAX {
-        return Err(FilterError::new(format!("the filter has {count} conditions: expected at most {TERMS_MAX}"), all()));
+        return Err(FilterError::new(format!("the filter has {count} conditions; at most {TERMS_MAX} are allowed"), all()));
     }
     let named = |takes: fn(&FilterColumn) -> bool| columns.iter().filter(|column| takes(column)).map(|column| column.name).collect();
     let filter = Filter { terms, searched: named(|column| column.searched), addresses: named(FilterColumn::has_addresses) };
@@ -172,7 +172,7 @@ impl Reader<'_> {
                 && (before.is_empty() || after.is_empty())
             {
                 let (at, word) = (self.span(or), &self.text[self.span(or)]);
-                let message = format!("`{word}` needs a condition before it and one after it{}", quoting(word, self.only_conditions));
+                let message = format!("`{word}` needs a condition on both sides{}", quoting(word, self.only_conditions));
                 return Err(FilterError::new(message, at));
             }
             self.refuse_words(&before)?;
@@ -196,7 +196,7 @@ impl Reader<'_> {
             Some(flag) if flag.kind == ColumnKind::Flag => format!("{word}:yes"),
             _ => format!("{}:{word}", self.columns.first().map_or("column", |column| column.name)),
         };
-        Err(FilterError::new(format!("`{word}` beside `or` needs a column and a sign, as in `{example}`"), at.clone()))
+        Err(FilterError::new(format!("`{word}` next to `or` needs a column and an operator, as in `{example}`"), at.clone()))
     }
 
     /// Conditions that all hold, up to the end, an `or` or a closing bracket.
@@ -218,7 +218,7 @@ impl Reader<'_> {
                 Piece::Word(word) if self.is_connective(self.at, AND) => {
                     if self.at == start || self.ends(self.at + 1) {
                         let quoting = quoting(word, self.only_conditions);
-                        return Err(self.wrong(format!("`{word}` needs a condition before it and one after it{quoting}")));
+                        return Err(self.wrong(format!("`{word}` needs a condition on both sides{quoting}")));
                     }
                 }
                 Piece::Word(_) if self.is_connective(self.at, NOT) => {
@@ -230,7 +230,7 @@ impl Reader<'_> {
                 Piece::Word(_) | Piece::Quoted(_) if self.only_conditions => {
                     let (word, example) = (&self.text[span.clone()], self.columns.first().map_or("column", |column| column.name));
                     return Err(
-                        self.wrong(format!("`{word}` is no condition: write a column, a sign and a value, as in `{example}:{word}`"))
+                        self.wrong(format!("`{word}` is not a condition; write column, operator and value, as in `{example}:{word}`"))
                     );
                 }
                 Piece::Word(word) => terms.push((self.word(word, false), span.clone())),
@@ -238,7 +238,9 @@ impl Reader<'_> {
                 Piece::Quoted(text) => terms.push((self.word(text, true), span.clone())),
                 Piece::Sign(_) | Piece::Open | Piece::Close => {
                     let sign = &self.text[span.clone()];
-                    return Err(self.wrong(format!("`{sign}` needs a column before it, as in `cap>1m`; put a text with signs in quotes")));
+                    return Err(
+                        self.wrong(format!("`{sign}` needs a column before it, as in `cap>1m`; quote text that contains operators"))
+                    );
                 }
             }
             self.at += 1;
@@ -311,7 +313,7 @@ impl Reader<'_> {
                 Some((Piece::Word(word), span)) => (word.split(',').filter(|part| !part.is_empty()).collect(), span.clone()),
                 Some((Piece::Quoted(text), span)) => (vec![*text], span.clone()),
                 _ => {
-                    let message = format!("`in` needs values in brackets after it, as in `{name} in ({})`", column.example());
+                    let message = format!("`in` needs values in brackets, as in `{name} in ({})`", column.example());
                     return Err(FilterError::new(message, self.span(first - 1)));
                 }
             };
@@ -343,7 +345,7 @@ impl Reader<'_> {
         let terms = self.alternatives()?;
         let closed = matches!(self.pieces.get(self.at), Some((Piece::Close, _)));
         if !closed || terms.is_empty() {
-            let message = if closed { "`()` holds no condition" } else { "`(` opens a bracket that is not closed; end it with `)`" };
+            let message = if closed { "empty brackets" } else { "unclosed `(`; add `)`" };
             let at = self.span(open).start..if closed { self.span(self.at).end } else { self.span(open).end };
             return Err(FilterError::new(message, at));
         }
@@ -366,7 +368,7 @@ impl Reader<'_> {
             _ => {
                 let typed = span.start..sign_span.end;
                 let example = column.example();
-                let message = format!("`{}` needs a value after it, as in `{name}{sign}{example}`", &self.text[typed.clone()]);
+                let message = format!("no value after `{}`; write one, as in `{name}{sign}{example}`", &self.text[typed.clone()]);
                 return Err(FilterError::new(message, typed));
             }
         };
@@ -382,7 +384,7 @@ impl Reader<'_> {
     fn refuse_half_brackets(&self) -> Result<(), FilterError> {
         let half = self.pieces.iter().find(|(piece, _)| matches!(piece, Piece::Word(word) if !is_balanced(word)));
         half.map_or(Ok(()), |(_, at)| {
-            let message = format!("`{}` has a bracket without its other half: put the text in quotes", &self.text[at.clone()]);
+            let message = format!("unmatched bracket in `{}`; quote the text", &self.text[at.clone()]);
             Err(FilterError::new(message, at.clone()))
         })
     }
@@ -400,16 +402,16 @@ fn is_one_of(word: &str, words: &[&str]) -> bool {
 
 /// How to search for the word itself, where plain words are allowed.
 fn quoting(word: &str, only_conditions: bool) -> String {
-    if only_conditions { String::new() } else { format!("; to look for the word write `\"{word}\"`") }
+    if only_conditions { String::new() } else { format!("; to search for the word, write `\"{word}\"`") }
 }
 
 fn unknown(name: &str, at: &Range<usize>, all: &[FilterColumn], list: bool) -> FilterError {
     let names: Vec<&str> = all.iter().map(|column| if list { column.name } else { column.short() }).collect();
-    let near = meant(name, columns::names(all)).map_or_else(String::new, |near| format!(", did you mean `{near}`?"));
+    let near = meant(name, columns::names(all)).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
     let stop = if near.is_empty() { "." } else { "" };
     // A terminal line has room for a few.
     let (shown, more) = if list { (names.len(), "") } else { (names.len().min(LISTED), if names.len() > LISTED { ", …" } else { "" }) };
-    let message = format!("no column `{name}`{near}{stop} Columns: {}{more}", names[..shown].join(", "));
+    let message = format!("unknown column `{name}`{near}{stop} Columns: {}{more}", names[..shown].join(", "));
     FilterError::new(message, at.clone())
 }
 

@@ -15,7 +15,7 @@ pub enum Range {
 }
 
 impl Filter {
-    /// Whether a block of rows can contain a match, judged by its zone map; true where the range is unknown.
+    /// Whether a block of rows can contain a match, according to its zone map; true if the range is unknown.
     pub fn may_match(&self, range: impl Fn(&str) -> Option<Range>) -> bool {
         may_match(&self.terms, &range)
     }

@@ -1,5 +1,5 @@
-//! Conditions as an SQL expression, for rows that stay at an engine. It must judge a row as `compare` does: what it cannot say is refused.
-//! SQL's NULL is the missing value: a condition on it is unknown, by the same logic.
+//! Conditions as an SQL expression, for rows that are queried in place. It must evaluate a row as `compare` does: what it cannot express is
+//! rejected. SQL's NULL is the missing value: a condition on it is unknown, by the same logic.
 
 use super::{ColumnKind, ConditionValue, Filter, FilterColumn, Operator, Term};
 use model::time::Time;
@@ -8,8 +8,8 @@ use model::time::Time;
 const AMOUNT_MAX: &str = "115792089237316195423570985008687907853269984665640564039457584007913129639935";
 
 impl Filter {
-    /// Over these columns; empty where there is nothing to meet. A text is compared in its column in lower case, `NAME_small`, and a part of a
-    /// time in `NAME_text`. Errors: what cannot be said, continuing "`where`: ".
+    /// The SQL expression over these columns; empty if there are no conditions. Text is compared with its column in lower case,
+    /// `NAME_small`, and a part of a time with `NAME_text`. Errors: what SQL cannot express, as a clause.
     pub fn sql(&self, columns: &[FilterColumn]) -> Result<String, String> {
         if self.is_empty() { Ok(String::new()) } else { joined(&self.terms, " AND ", &|term| self.term_sql(term, columns)) }
     }
@@ -24,12 +24,12 @@ impl Filter {
                 let all: Vec<String> = parts.chain(named).collect();
                 joined(&all, " OR ", &|said| Ok(format!("ifNull({said}, 0)")))
             }
-            Term::Word { word, .. } => Err(format!("`{word}` alone is looked for only in rows that are here: write \"{word}\" in quotes")),
+            Term::Word { word, .. } => Err(format!("only quoted words can be searched there: write \"{word}\"")),
             Term::Compare { column, operator, wanted, text } => {
                 let kind = columns.iter().find(|known| known.name == *column).map(|known| known.kind);
                 let plain = operator.without_not();
                 let said = kind.and_then(|kind| comparison(column, kind, plain, wanted));
-                let said = said.ok_or_else(|| format!("`{text}` can be judged only in rows that are here"))?;
+                let said = said.ok_or_else(|| format!("`{text}` cannot be evaluated there"))?;
                 Ok(if plain == *operator { said } else { format!("(NOT {said})") })
             }
             Term::Either(alternatives) => {

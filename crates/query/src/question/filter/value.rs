@@ -38,10 +38,10 @@ pub enum ConditionValue {
 const KINDS: &[(ColumnKind, &str, &str, &str)] = &[
     (ColumnKind::Number, "a number", "`{}1000`, `{}2.5m` or `{}5%`", ""),
     (ColumnKind::Time, "a time", "`{}2026-01`, `{}2026-01-31` or `{}2026-01-31T10:30`", ""),
-    (ColumnKind::Text, "a text", "", "`{}:abc` where it holds abc or `{}=abc` where it is abc"),
-    (ColumnKind::List, "a list of names", "", "`{}:abc` where abc is among them"),
-    (ColumnKind::Chain, "a chain", "", "`{}:base` where it is on base"),
-    (ColumnKind::Duration, "a length of time", "`{}90d`, `{}12h` or `{}2w`", ""),
+    (ColumnKind::Text, "text", "", "`{}:abc` for text that contains abc, or `{}=abc` for exactly abc"),
+    (ColumnKind::List, "a list of names", "", "`{}:abc` for lists that contain abc"),
+    (ColumnKind::Chain, "a chain", "", "`{}:base` for rows on base"),
+    (ColumnKind::Duration, "a duration", "`{}90d`, `{}12h` or `{}2w`", ""),
     (ColumnKind::Flag, "yes or no", "`{}yes` or `{}no`", "`{}:yes` or `{}:no`"),
 ];
 
@@ -69,7 +69,7 @@ pub(super) fn read(
     let ordered = matches!(operator, Operator::Greater | Operator::Less | Operator::AtLeast | Operator::AtMost);
     let (_, kind, as_in, unordered) = KINDS.iter().find(|row| row.0 == column.kind).copied().unwrap_or(KINDS[0]);
     if ordered && !unordered.is_empty() {
-        return Err(format!("`{named}` is {kind}, which has no `{sign}`: write {}", unordered.replace("{}", named)).into());
+        return Err(format!("`{named}` is {kind}, which has no `{sign}`; write {}", unordered.replace("{}", named)).into());
     }
     could_match(column, named, operator, text)?;
     if let ColumnValues::Addresses(of) = column.values {
@@ -79,9 +79,11 @@ pub(super) fn read(
     }
     let percentage = text.ends_with('%') && number(text).is_some();
     if column.kind == ColumnKind::Number && percentage && !column.takes_percentages() {
-        return Err(
-            format!("`{text}` is a percentage, which `{named}` is not, nor a fraction: write {}", plain_numbers(named, sign)).into()
-        );
+        return Err(format!(
+            "`{text}` is a percentage, but `{named}` is neither a percentage nor a fraction; write {}",
+            plain_numbers(named, sign)
+        )
+        .into());
     }
     let wanted = match column.kind {
         ColumnKind::Number if column.fraction && percentage => ConditionNumber::times_ten_to(text, -2).map(ConditionValue::Number),
@@ -101,7 +103,7 @@ pub(super) fn read(
             ColumnKind::Number if !column.takes_percentages() => plain_numbers(named, sign),
             _ => as_in.replace("{}", &format!("{named}{sign}")),
         };
-        format!("`{text}` is not {kind}: write {examples}").into()
+        format!("`{text}` is not {kind}; write {examples}").into()
     })
 }
 
@@ -119,11 +121,16 @@ fn address(of: AddressOf, takes_part: bool, named: &str, text: &str, tokens: Tok
         // Without data any text may be a symbol.
         Ok(None) if is_part || (takes_part && !tokens.knows_names()) => Ok(text.to_lowercase()),
         Ok(None) if !takes_part && is_part_of_address(text) => {
-            Err(format!("`{text}` is no address: expected 0x and 40 hex digits; write `{named}:{text}` where it holds that").into())
+            Err(format!("`{text}` is not an address; expected 0x and 40 hex digits, or write `{named}:{text}` to match part of an address")
+                .into())
         }
         Ok(None) => {
             let proposal = tokens.proposal(text);
-            Err(format!("`{text}` is neither an address nor the symbol or name of a token in the data: expected 0x and 40 hex digits, or a symbol.{proposal}").into())
+            Err(format!(
+                "`{text}` is neither an address nor the symbol or name of a token in the data; expected 0x and 40 hex digits, or \
+                a symbol.{proposal}"
+            )
+            .into())
         }
     }
 }
@@ -143,15 +150,15 @@ fn could_match(column: &FilterColumn, named: &str, operator: Operator, text: &st
                 return Ok(());
             }
             let near = meant(text, words.iter().copied());
-            let instead = near.map_or_else(|| format!("expected one of {}", words.join(", ")), |near| format!("the nearest is `{near}`"));
-            Err(format!("`{text}` is no value of `{named}`: {instead}"))
+            let instead = near.map_or_else(|| format!("expected one of {}", words.join(", ")), |near| format!("the closest is `{near}`"));
+            Err(format!("`{text}` is not a value of `{named}`; {instead}"))
         }
         ColumnValues::Chains(own) => {
             let is_own = own.iter().any(|chain| chain.eq_ignore_ascii_case(text));
             if is_own || text.is_empty() || Chain::known(text).is_some() || Chain::begins(text) {
                 return Ok(());
             }
-            Err(format!("`{}` is no known chain: the nearest are {}", text, Chain::nearest(text).join(", ")))
+            Err(format!("unknown chain `{}`; the closest are {}", text, Chain::nearest(text).join(", ")))
         }
     }
 }
@@ -296,7 +303,9 @@ mod tests {
         {
             let column =
                 super::super::of_table(model::schema::table(table).unwrap()).into_iter().find(|column| column.name == name).unwrap();
-            let expected = format!("`{text}` is a percentage, which `{name}` is not, nor a fraction: write `{name}<1000` or `{name}<2.5m`");
+            let expected = format!(
+                "`{text}` is a percentage, but `{name}` is neither a percentage nor a fraction; write `{name}<1000` or `{name}<2.5m`"
+            );
             assert_eq!(read(&column, name, ("<", Operator::Less), text, TokenReader::default()), Err(expected.into()));
         }
         for (name, text, taken) in
@@ -320,7 +329,7 @@ mod tests {
                 "=",
                 Operator::Equal,
                 "0x12",
-                Err("`0x12` is no address: expected 0x and 40 hex digits; write `from:0x12` where it holds that"),
+                Err("`0x12` is not an address; expected 0x and 40 hex digits, or write `from:0x12` to match part of an address"),
             ),
         ] {
             let expected = expected.map(|text| ConditionValue::Text(text.to_owned())).map_err(|says: &str| Refused::from(says.to_owned()));

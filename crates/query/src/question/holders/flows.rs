@@ -1,4 +1,4 @@
-//! What the holders of a token received and sent, and their shares, as far as a request for holders asks for them.
+//! Amounts that a token's holders received and sent, and their shares, as far as a request needs them.
 
 use std::collections::HashMap;
 
@@ -59,8 +59,8 @@ impl HoldersQuestion {
         step?;
         let missing = known.is_none().then(|| {
             let lacks = || match token.and_then(|token| token.row.decimals) {
-                None => "the token's decimals are not in `tokens`: amounts in `transfers` are in its smallest units".to_owned(),
-                Some(_) => "no transfer of the token with a time is in `transfers`".to_owned(),
+                None => "`tokens` has no decimals for this token, and amounts in `transfers` are in base units".to_owned(),
+                Some(_) => "`transfers` has no transfer of this token with a time".to_owned(),
             };
             dataset.absence_reason("transfers").unwrap_or_else(lacks)
         });

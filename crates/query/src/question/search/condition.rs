@@ -1,4 +1,4 @@
-//! The tokens that meet a condition now: the evaluation of alerts. Columns, grammar and figures are those of `where` of GET /tokens.
+//! The tokens that currently match a condition: the evaluation of alerts. Columns, grammar and metrics are those of `where` of GET /tokens.
 
 use super::{
     Hit, compute_figures,
@@ -31,7 +31,7 @@ pub struct ConditionMatch {
 pub(in crate::question) fn filter(condition: &str, snapshot: &Snapshot) -> Result<Filter> {
     let filter = parameter::conditions("condition", condition, &row::columns(&snapshot.dataset), TokenReader::of(snapshot))?;
     if filter.is_empty() {
-        let detail = "`condition` is empty: write a column, a sign and a value, as in `price>20`.";
+        let detail = "`condition` is empty; write column, operator and value, as in `price>20`.";
         return Err(Problem::new(Code::InvalidParameter, detail));
     }
     Ok(filter)
@@ -185,7 +185,7 @@ mod tests {
             ("action!=BUYY", "`buy`"),
             ("trend:zzz", "one of uptrend, sideways, downtrend"),
             ("chain:etherium", "eth"),
-            ("chain=mychian", "the nearest are"),
+            ("chain=mychian", "the closest are"),
         ] {
             let problem = find(&snapshot, condition, None).expect_err(condition);
             assert_eq!(problem.code, Code::InvalidParameter, "{condition}");

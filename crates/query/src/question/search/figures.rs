@@ -1,4 +1,4 @@
-//! Figures of many tokens. Where their candles stay at an engine, those of some tokens at a time are fetched, and the figures are kept.
+//! Metrics of many tokens. If their candles are queried in place, they are fetched for some tokens at a time, and the metrics are cached.
 
 use std::sync::Mutex;
 
@@ -22,7 +22,7 @@ const FETCHED_MAX: usize = 100;
 /// Most tokens of one answer whose candles are fetched: a query brings those of many.
 const CANDLES_OF_MAX: usize = 5_000;
 
-/// The named figures of these tokens, each with its own.
+/// The named metrics of these tokens.
 #[derive(Debug, Clone)]
 pub struct FiguresOf {
     pub tokens: Vec<Address>,
@@ -70,11 +70,16 @@ pub(super) fn of_each(tokens: Vec<Address>, names: &[&str], snapshot: &Snapshot,
 }
 
 fn too_many(count: usize, most: usize, missing: &Problem) -> Problem {
-    let what = if missing.is_missing_state() { "the state of at most" } else { "what stays at an engine of at most" };
-    let from = if missing.is_missing_state() { "is read from a node" } else { "is fetched" };
-    let detail = format!(
-        "{count} tokens are left to judge, and {what} {most} {from} for one list: narrow it by other conditions first, or ask the tokens one by \
-         one."
-    );
+    let detail = if missing.is_missing_state() {
+        format!(
+            "{count} tokens remain to be checked, but a list reads the on-chain state of at most {most} tokens; add other conditions, or query \
+             the tokens one by one."
+        )
+    } else {
+        format!(
+            "{count} tokens remain to be checked, but a list fetches the rows of at most {most} tokens from a source queried in place; add other \
+             conditions, or query the tokens one by one."
+        )
+    };
     Problem::new(Code::InvalidParameter, detail)
 }

@@ -56,7 +56,7 @@ fn kept_apart(snapshot: &Snapshot, name: &str) -> Option<Problem> {
         (has(&row.symbol) || has(&row.name)) && chain.is_none_or(on)
     };
     let other = snapshot.dataset.table("tokens")?.apart.iter().find(|other| is_meant(&other.row))?;
-    let detail = format!("the token `{}` is kept out, as an address holds one token here: {}.", clip(name), other.told());
+    let detail = format!("the token `{}` is excluded, because a dataset has one token per address: {}.", clip(name), other.told());
     Some(Problem::new(Code::TokenNotFound, detail))
 }
 
@@ -88,7 +88,7 @@ fn tokens_of<'a>(snapshot: &'a Snapshot, name: &str) -> Vec<(usize, &'a TokenSum
     Vec::new()
 }
 
-/// Says which tokens have the name, the largest first: each as `UNI@base` where that is the only one, else by its address.
+/// Lists the tokens with this name, the largest first: each as `UNI@base` if only one token on that chain has it, otherwise by its address.
 fn ambiguous(name: &str, tokens: &[&TokenSummary]) -> String {
     let is_alone = |chain: &&Chain| tokens.iter().filter(|token| token.chains.contains(chain)).count() == 1;
     let told = |token: &&TokenSummary| {
@@ -99,18 +99,19 @@ fn ambiguous(name: &str, tokens: &[&TokenSummary]) -> String {
     let all: Vec<String> = tokens.iter().take(LISTED).map(told).collect();
     let more = tokens.len().saturating_sub(LISTED);
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-    format!("{} tokens have the name `{}`: give one of {}{more}", tokens.len(), clip(name), all.join("; "))
+    format!("`{}` is ambiguous ({} tokens); pass one of {}{more}", clip(name), tokens.len(), all.join("; "))
 }
 
 /// The address that is named. Errors: no token has the name, or several have.
 pub fn named_token(snapshot: &Snapshot, name: &str) -> Result<Address> {
     let tokens = TokenReader::of(snapshot);
     tokens.read(name)?.ok_or_else(|| {
-        let proposal = tokens.proposal(name);
-        let detail = format!(
-            "no token has the symbol `{}`.{proposal} Pass a symbol in the data, an address, or a coin such as `coin:BTC`.",
-            clip(name)
-        );
+        let detail = match tokens.nearest(name) {
+            Some(near) => format!("no token has the symbol `{}`; did you mean `{near}`?", clip(name)),
+            None => {
+                format!("no token has the symbol `{}`; pass a symbol in the data, an address, or a coin such as `coin:BTC`", clip(name))
+            }
+        };
         Problem::new(Code::TokenNotFound, detail)
     })
 }
@@ -137,9 +138,9 @@ mod tests {
         let named = |name: &str| named_token(&snapshot, name).map_err(|problem| problem.detail);
         let [first, second, fourth] = ["0x1", "0x2", "0x4"].map(sample::address);
         assert_eq!((named("uni"), named(" UNI "), named(&first.to_string())), (Ok(first), Ok(first), Ok(first)));
-        assert_eq!(named("coin:BTC"), Ok(Address::coin("BTC")), "whether it is in the data is asked later");
+        assert_eq!(named("coin:BTC"), Ok(Address::coin("BTC")), "the query itself checks whether it is in the data");
         let several = named("LINK").unwrap_err();
-        assert!(several.starts_with(&format!("3 tokens have the name `LINK`: give one of `Link@bnb`, {fourth} on bnb")), "{several}");
+        assert!(several.starts_with(&format!("`LINK` is ambiguous (3 tokens); pass one of `Link@bnb`, {fourth} on bnb")), "{several}");
         assert!(several.contains("; `LINK@eth`, ") && several.contains("; `link@base`, "), "{several}");
         let place = |text: &str| several.find(text).unwrap_or_else(|| panic!("{text}: {several}"));
         assert!(place(&format!("{fourth} on bnb, market cap 9.00M")) < place(&format!("{second} on eth, market cap 5.00M")), "{several}");
@@ -147,7 +148,7 @@ mod tests {
         assert_eq!(named("link@bnb"), Ok(fourth));
         assert_eq!(named("Link@base"), Ok(sample::address("0x3")));
         assert!(named("link@polygon").unwrap_err().starts_with("no token has the symbol `link@polygon`"));
-        assert!(named("LINKK").unwrap_err().to_lowercase().contains("`linkk`. did you mean `link`?"));
+        assert!(named("LINKK").unwrap_err().to_lowercase().contains("`linkk`; did you mean `link`?"));
         let apart = "token_address,symbol,name,chain,decimals,market_cap\n0x1,OP,Optimism,op,18,5\n0x1,FAKE,Fake,base,6,";
         let snapshot = tests::snapshot(&[("tokens", apart)]);
         let named = |name: &str| named_token(&snapshot, name).map_err(|problem| problem.detail);
@@ -156,7 +157,7 @@ mod tests {
             assert!(named(name).unwrap_err().ends_with(&format!("{first}: FAKE on base, beside OP on oeth.")), "{name}");
         }
         assert!(named("fake@op").unwrap_err().starts_with("no token has"));
-        assert!(named("ZZZZZZ").unwrap_err().starts_with("no token has the symbol `ZZZZZZ`. Pass a symbol"));
+        assert!(named("ZZZZZZ").unwrap_err().starts_with("no token has the symbol `ZZZZZZ`; pass a symbol"));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use analysis::market::TokenSummary;
 use model::{chain::Chain, names, token::OwnColumn};
 use store::Dataset;
 
-/// A token with its optional figures, as far as they are computed.
+/// A token with its optional metrics, as far as they are computed.
 #[derive(Debug, Clone)]
 pub struct TokenRow<'a> {
     pub token: &'a TokenSummary,

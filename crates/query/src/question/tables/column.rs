@@ -1,4 +1,4 @@
-//! The questions behind GET /tables/{table}/counts and /tables/{table}/describe: value counts and descriptive statistics of a column. Exact
+//! The queries behind GET /tables/{table}/counts and /tables/{table}/describe: value counts and descriptive statistics of a column. Exact
 //! over every row that meets the conditions, chunk by chunk; cancellable.
 
 mod remote;
@@ -42,8 +42,8 @@ use store::{Table, cache::RowSelection, cell::in_frame, grid::Grid};
 /// Maximum number of distinct texts; more would use too much memory.
 const TEXTS_MAX: usize = 4_000_000;
 
-const TABLE: Parameter = parameter("table", ParameterKind::Identifier, "The table, by its name in the list of tables.");
-const COLUMN: Parameter = parameter("column", ParameterKind::Column, "The column, by its name in the list of tables.");
+const TABLE: Parameter = parameter("table", ParameterKind::Identifier, "Table name, from the list of tables.");
+const COLUMN: Parameter = parameter("column", ParameterKind::Column, "Column name, from the list of tables.");
 
 request! {
     /// How often each value of a column occurs.
@@ -51,7 +51,8 @@ request! {
         table: String = TABLE,
         column: Option<String> = COLUMN,
         conditions: Option<String> = WHERE,
-        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 10_000, default: 50 }, "Values to return, the most frequent first."),
+        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 10_000, default: 50 }, "Number of values to return, most \
+            frequent first."),
     }
 }
 
@@ -69,13 +70,13 @@ request! {
 pub struct Counts {
     pub table: &'static str,
     pub column: String,
-    /// Rows that meet the conditions.
+    /// Rows that match the conditions.
     pub rows: u64,
-    /// Of those, rows without a value.
+    /// Matching rows without a value.
     pub missing: u64,
     /// Distinct values.
     pub distinct: u64,
-    /// The most frequent first.
+    /// Most frequent first.
     pub counts: Vec<ValueCount>,
 }
 
@@ -93,20 +94,20 @@ pub struct ValueCount {
 pub struct Description {
     pub table: &'static str,
     pub column: String,
-    /// The type name of `tokendeck schema`.
+    /// Type name, as in `tokendeck schema`.
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// Rows that meet the conditions.
+    /// Rows that match the conditions.
     pub rows: u64,
-    /// Of those, rows without a value.
+    /// Matching rows without a value.
     pub missing: u64,
     /// Distinct values.
     pub distinct: u64,
-    /// For texts the first and the last in character order. For integers beyond 64 bits a text with every digit; their other statistics are
+    /// For text, the first and the last in character order. For integers beyond 64 bits, text with every digit; their other statistics are
     /// rounded to a float.
     #[schemars(schema_with = "cell")]
     pub min: Value,
-    /// Quartiles by linear interpolation; null for texts.
+    /// Quartiles by linear interpolation; null for text.
     #[schemars(schema_with = "cell")]
     pub quartile_1: Value,
     #[schemars(schema_with = "cell")]
@@ -115,10 +116,10 @@ pub struct Description {
     pub quartile_3: Value,
     #[schemars(schema_with = "cell")]
     pub max: Value,
-    /// Arithmetic mean; null for texts.
+    /// Arithmetic mean; null for text.
     #[schemars(schema_with = "cell")]
     pub mean: Value,
-    /// Bins of equal width from minimum to maximum; empty for texts. Bins of integers start at integers.
+    /// Bins of equal width from minimum to maximum; empty for text. Bins of integers start at integers.
     pub histogram: Vec<Bin>,
 }
 
@@ -181,7 +182,7 @@ fn answer_both(
     let table = loaded_table(snapshot, table)?;
     let Some(column) = column else {
         let names: Vec<&str> = columns::of(table).into_iter().map(|column| column.name).collect();
-        let detail = format!("`column` is missing: name one of {}.", names.join(", "));
+        let detail = format!("`column` is required; choose one of {}.", names.join(", "));
         return Err(Problem::new(Code::InvalidParameter, detail));
     };
     let filter = read_conditions("where", conditions.unwrap_or_default(), &columns::for_filter(table), TokenReader::of(snapshot))?;
@@ -192,7 +193,7 @@ fn answer_both(
 impl Question for CountsQuestion {
     type Answer = Counts;
     const NAME: &'static str = "table_counts";
-    const SUMMARY: &'static str = "How often each value of a column of a table occurs.";
+    const SUMMARY: &'static str = "Count the values of a column.";
     const NEEDS: &'static [&'static str] = &[];
     const HEAVY: bool = true;
 
@@ -204,7 +205,7 @@ impl Question for CountsQuestion {
 impl Question for DescribeQuestion {
     type Answer = Description;
     const NAME: &'static str = "table_describe";
-    const SUMMARY: &'static str = "What the values of a column of a table are like: count, missing, distinct, quartiles, mean, histogram.";
+    const SUMMARY: &'static str = "Describe a column: count, missing, distinct, quartiles, mean, histogram.";
     const NEEDS: &'static [&'static str] = &[];
     const HEAVY: bool = true;
 
@@ -224,7 +225,7 @@ struct ColumnReader<'a> {
 impl ColumnReader<'_> {
     /// Maps every chunk of the column by `each`, several in parallel, and passes the results to `take` in order.
     fn chunks<T: Send>(&self, each: impl Fn(&Column, usize) -> T + Sync, mut take: impl FnMut(T) -> Result<()>) -> Result<()> {
-        let unread = |_| Problem::new(Code::Defect, "The column cannot be read.");
+        let unread = |_| Problem::new(Code::Defect, "Internal error: the column cannot be read.");
         let of_frame = |frame: &DataFrame, start: usize| Ok(each(frame.column(self.column).map_err(unread)?, start));
         chunks(self.grid, self.places, &[self.column], self.progress, BATCH_CHUNKS, of_frame, |made: Result<T>| take(made?))
     }

@@ -19,7 +19,7 @@ pub fn of(table: &Table) -> Vec<Column> {
     let ours = table.schema.columns.iter().copied().filter(|column| grid.has(column.name));
     let new = table.others.columns().iter().filter(|column| table.schema.column(column.name()).is_none());
     let theirs = new.filter_map(|column| {
-        let meaning = "a column of the file that is not ours";
+        let meaning = "an extra column of the file";
         Some(Column { name: names::intern(column.name())?, kind: kind_of(column), need: Need::Optional, meaning, aliases: &[] })
     });
     ours.chain(theirs).collect()
@@ -51,12 +51,9 @@ pub(super) fn chosen(text: Option<&str>, columns: &[Column]) -> Result<Vec<&'sta
 pub(super) fn find<'a>(parameter: &str, name: &str, columns: &'a [Column]) -> Result<&'a Column> {
     columns.iter().find(|column| column.name.eq_ignore_ascii_case(name)).ok_or_else(|| {
         let all = || columns.iter().map(|column| column.name);
-        let nearest = meant(name, all()).map_or_else(String::new, |nearest| format!("did you mean `{nearest}`? "));
-        let detail = format!(
-            "`{parameter}` names `{}`, which is no column of the table: {nearest}There are {}.",
-            clip(name),
-            all().collect::<Vec<_>>().join(", ")
-        );
+        let nearest = meant(name, all()).map_or_else(|| ".".to_owned(), |nearest| format!("; did you mean `{nearest}`?"));
+        let detail =
+            format!("`{parameter}` names the unknown column `{}`{nearest} Columns: {}.", clip(name), all().collect::<Vec<_>>().join(", "));
         Problem::new(Code::InvalidParameter, detail)
     })
 }

@@ -1,5 +1,5 @@
-//! Rows of a table in groups: `by` a column, with counts, sums, means, smallest and largest values of others. Over every row that meets the
-//! conditions, chunk by chunk; cancellable. The figures are the analysis's.
+//! Rows of a table in groups: `by` a column, with counts, sums, means, minimums and maximums of other columns. Covers every row that
+//! matches the conditions, chunk by chunk, and can be canceled. The analysis computes the metrics.
 
 mod remote;
 mod split;
@@ -36,7 +36,7 @@ const BATCH_CHUNKS: usize = 64;
 /// Maximum number of groups that are shown.
 pub const SHOWN_MAX: usize = 10_000;
 
-/// A figure of each group: `count`, `sum:volume`.
+/// A metric of each group: `count`, `sum:volume`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GroupFigure {
     aggregate: Aggregate,
@@ -60,13 +60,13 @@ pub struct GroupQuery {
     pub rows: RowQuery,
     pub by: schema::Column,
     pub figures: Vec<GroupFigure>,
-    /// Empty: the largest first figure first.
+    /// If empty, the group with the largest first metric comes first.
     pub sort: Vec<Order>,
     /// Maximum number of groups in the frame.
     pub limit: usize,
 }
 
-/// The groups in their order: the column, then the figures.
+/// The groups in their order: the column, then the metrics.
 #[derive(Debug, Clone)]
 pub struct Groups {
     pub frame: DataFrame,
@@ -80,7 +80,7 @@ impl Groups {
         let shown = self.frame.height();
         (shown < self.total).then(|| {
             let [shown, total] = [shown, self.total].map(|count| format::count(count as u64));
-            format!("the first {shown} of {total} groups in this order; `limit` gives up to {}", format::count(SHOWN_MAX as u64))
+            format!("the first {shown} of {total} groups in this order; `limit` can be up to {}", format::count(SHOWN_MAX as u64))
         })
     }
 }
@@ -95,14 +95,14 @@ impl GroupQuery {
         for part in if parts.is_empty() { vec!["count"] } else { parts } {
             let figure = figure(part, &known)?;
             if figure.name == by.name {
-                return Err(refused(format!("`by` names `{}`, and a figure of `agg` has that name too: leave one out.", by.name)));
+                return Err(refused(format!("`by` and a metric of `agg` have the same name, `{}`; remove one of them.", by.name)));
             }
             if !figures.contains(&figure) {
                 figures.push(figure);
             }
         }
         if figures.len() > FIGURES_MAX {
-            return Err(refused(format!("`agg` has {} figures: expected at most {FIGURES_MAX}.", figures.len())));
+            return Err(refused(format!("`agg` has {} metrics; at most {FIGURES_MAX} are allowed.", figures.len())));
         }
         let kind = |figure: &GroupFigure| figure.of.filter(|_| figure.keeps_kind()).map_or(Kind::Float, |column| column.kind);
         let named = figures.iter().map(|figure| of_kind(figure.name, kind(figure), &[]));
@@ -133,7 +133,7 @@ impl GroupQuery {
         }
     }
 
-    /// Every figure that a table with these columns has.
+    /// Every metric available for a table with these columns.
     pub fn proposals(known: &[schema::Column]) -> Vec<String> {
         let of = |aggregate: Aggregate| {
             known
@@ -145,7 +145,7 @@ impl GroupQuery {
         std::iter::once(Aggregate::Count.word().to_owned()).chain(made).collect()
     }
 
-    /// The `agg` that reads as these figures.
+    /// The `agg` parameter for these metrics.
     pub fn agg(&self) -> String {
         self.figures.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
     }
@@ -163,13 +163,13 @@ fn figure(part: &str, known: &[schema::Column]) -> Result<GroupFigure> {
     let words = || Aggregate::ALL.map(Aggregate::word).join(", ");
     let (word, column) = part.split_once(':').map_or((part, None), |(word, column)| (word, Some(column.trim())));
     let Some(aggregate) = Aggregate::parse(&word.trim().to_lowercase()) else {
-        return Err(refused(format!("`agg` has `{}`: expected one of {}, and a column, as in `count,sum:COLUMN`.", clip(part), words())));
+        return Err(refused(format!("`agg` has `{}`; expected one of {}, and a column, as in `count,sum:COLUMN`.", clip(part), words())));
     };
     let of = match column {
         None if aggregate == Aggregate::Count => None,
         None => {
             return Err(refused(format!(
-                "`agg` has `{word}` without a column: write `{word}:COLUMN`, with one of {}.",
+                "`agg` has `{word}` without a column; write `{word}:COLUMN` with one of {}.",
                 fitting(aggregate, known)
             )));
         }
@@ -178,7 +178,7 @@ fn figure(part: &str, known: &[schema::Column]) -> Result<GroupFigure> {
     if let Some(column) = of.filter(|column| aggregate != Aggregate::Count && !fits(aggregate, column.kind)) {
         let wanted = if aggregate.adds() { "numbers" } else { "numbers or times" };
         return Err(refused(format!(
-            "`agg` has `{}`: `{}` holds {}, and {} is of {wanted}. Expected one of {}.",
+            "`agg` has `{}`, but `{}` contains {}, and {} needs {wanted}. Expected one of {}.",
             clip(part),
             column.name,
             column.kind.word(),
@@ -237,7 +237,7 @@ impl Find for GroupQuery {
 impl GroupQuery {
     fn too_many(&self) -> Problem {
         let most = format::count(GROUPS_MAX as u64);
-        refused(format!("`by` makes more than {most} groups of `{}`: fewer rows, by `where`, can be grouped.", self.by.name))
+        refused(format!("`by` creates more than {most} groups of `{}`; narrow the rows with `where`.", self.by.name))
     }
 
     /// The columns whose values are read, each once.
@@ -258,7 +258,7 @@ impl GroupQuery {
         let each = |frame: &DataFrame, start: usize| grouped(frame, start, self.by, read);
         let batch = (BATCH_CHUNKS / (1 + read.len())).max(8);
         chunks(grid, places, &names, progress, batch, each, |part| {
-            for group in part.map_err(|_| Problem::new(Code::Defect, "The columns cannot be read."))? {
+            for group in part.map_err(|_| Problem::new(Code::Defect, "Internal error: the columns cannot be read."))? {
                 let Some(&at) = known.get(&group.key) else {
                     if groups.len() == GROUPS_MAX {
                         return Err(self.too_many());
@@ -315,8 +315,7 @@ impl GroupQuery {
             let values: Vec<Option<AggregateValue>> = groups.iter().map(|group| Self::figure(group, figure, read)).collect();
             columns.push(column_of(figure.name, self.kind(figure.name), &values));
         }
-        DataFrame::new(groups.len(), columns)
-            .map_err(|_| Problem::new(Code::Defect, "The groups cannot be written: a defect of the program."))
+        DataFrame::new(groups.len(), columns).map_err(|_| Problem::new(Code::Defect, "Internal error: the groups cannot be written."))
     }
 }
 

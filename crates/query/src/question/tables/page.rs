@@ -74,13 +74,13 @@ impl<'a> PageRequest<'a> {
         if self.is_scanned() { self.scanned_page(limit, progress) } else { self.ordered_page(limit, progress) }
     }
 
-    /// Whether rows are filtered while they are scanned: a large table in its own order is read only up to the end of the page. Then the page
-    /// begins at a row of the table, else after so many rows that match.
+    /// Whether rows are filtered during the scan: a large table in its own order is read only up to the end of the page. Then the page
+    /// begins at a row of the table; otherwise it begins after a number of matching rows.
     fn is_scanned(&self) -> bool {
         self.table.large().is_some() && !self.query.filter.is_empty() && self.query.sort.is_empty()
     }
 
-    /// A page of rows that stay at their source. Errors: they are to be fetched.
+    /// A page of rows that are queried in place. Errors: they must be fetched.
     fn remote_page(&self, remote: &RemoteQuery<'_>, limit: u64) -> Result<Page> {
         let start = self.cursor.start as u64;
         let (rows, total) = remote.page(self.snapshot, start..start.saturating_add(limit), &self.cursor.after)?;
@@ -179,7 +179,7 @@ impl Cursor {
     }
 
     fn decode(text: &str, snapshot: &Snapshot, key: &str) -> Result<Self> {
-        let refused = |why: &str| Problem::new(Code::InvalidParameter, format!("`cursor` {why}: ask for the first page without it."));
+        let refused = |why: &str| Problem::new(Code::InvalidParameter, format!("`cursor` {why}; request the first page without it."));
         let number = |part: &str| usize::from_str_radix(part.split('.').next()?, 16).ok();
         let parts: Vec<&str> = text.splitn(4, '-').collect();
         let read = match parts[..] {
@@ -187,10 +187,10 @@ impl Cursor {
             [start, data, query, after] => number(start).zip(read(after)).map(|(start, after)| (start, after, data, query)),
             _ => None,
         };
-        let Some((start, after, data_digest, query_digest)) = read else { return Err(refused("is no `next` of a page")) };
+        let Some((start, after, data_digest, query_digest)) = read else { return Err(refused("is not the `next` of a page")) };
         let digests = digests(snapshot, key);
         if data_digest != digests[0] {
-            let detail = "`cursor` is of an older generation of the data, which is not kept any more: ask for the first page without it.";
+            let detail = "`cursor` belongs to a data snapshot that has expired; request the first page without it.";
             return Err(Problem::new(Code::GenerationGone, detail));
         }
         if query_digest != digests[1] {

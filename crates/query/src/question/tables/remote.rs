@@ -1,5 +1,5 @@
-//! Queries of a table that stays at an engine, which filters, sorts and counts its rows: the conditions in SQL, the tokens they name, and the
-//! place of a page.
+//! Queries of a table that is queried in place at its source, which filters, sorts and counts its rows: the conditions in SQL, the tokens
+//! they name, and the position of a page.
 
 use std::{ops::Range, sync::Arc};
 
@@ -46,7 +46,7 @@ pub struct RemoteQuery<'a> {
 }
 
 impl<'a> RemoteQuery<'a> {
-    /// `None` of a table whose rows are here. Errors: the engine cannot be asked so.
+    /// `None` if the table is not queried in place. Errors: the source cannot run this query.
     pub fn of(table: &'a Table, query: &'a RowQuery) -> Result<Option<Self>> {
         let Some(in_place) = table.in_place() else { return Ok(None) };
         let (of_tokens, others) = query.filter.split(|column| column == TOKEN);
@@ -62,7 +62,7 @@ impl<'a> RemoteQuery<'a> {
         Ok(Some(Self { in_place, query, tokens, names_tokens, condition, none }))
     }
 
-    /// The refusal of what the engine is not asked for.
+    /// The error for a query that the source cannot run.
     pub fn refusal(&self, what: &str) -> Problem {
         refusal(self.query.table.name, self.in_place, what)
     }
@@ -84,7 +84,7 @@ impl<'a> RemoteQuery<'a> {
         (!self.tokens.is_empty()).then(|| TableAsk { table: self.query.table.name, tokens, condition: self.condition.clone(), wanted })
     }
 
-    /// The answer to it, and the number of rows that were asked for. Errors: it is to be fetched.
+    /// The source's result, and the number of rows requested. Errors: it must be fetched.
     pub fn answer(&self, snapshot: &Snapshot, ask: Option<TableAsk>) -> Result<Option<(DataFrame, u64)>> {
         let Some(ask) = ask else { return Ok(None) };
         let fetched = snapshot.dataset.require([FetchKey::Table(Arc::new(ask))])?;
@@ -93,8 +93,8 @@ impl<'a> RemoteQuery<'a> {
             .and_then(|fetched| if let Fetched::Answer(frame, total) = &**fetched { Some((frame.clone(), *total)) } else { None }))
     }
 
-    /// Rows in their order, in all columns, and the number of all of them. `after`: values of the row before, where it is known. Errors: they are to
-    /// be fetched, or too many stand before them.
+    /// Rows in their order, in all columns, and their total number. `after`: values of the previous row, if known. Errors: they must be
+    /// fetched, or too many rows precede them.
     pub fn page(&self, snapshot: &Snapshot, rows: Range<u64>, after: &[KeyValue]) -> Result<(DataFrame, u64)> {
         let total = self.known_total();
         let ask = self.page_ask(rows, after, total)?;
@@ -112,7 +112,7 @@ impl<'a> RemoteQuery<'a> {
         })
     }
 
-    /// What to ask for those rows, of `total` where that is known.
+    /// The source query for those rows, of `total` if it is known.
     pub fn page_ask(&self, rows: Range<u64>, after: &[KeyValue], total: Option<u64>) -> Result<Option<TableAsk>> {
         let rows = rows.start..total.map_or(rows.end, |total| rows.end.min(total));
         let page = |skip: u64, from_end: bool| RowsPage {
@@ -155,14 +155,15 @@ impl<'a> RemoteQuery<'a> {
         };
         if skip > SKIPPED_MAX {
             let most = format::count(SKIPPED_MAX);
-            return Err(self.refusal(&format!("more than {most} of them stand before these in this order: narrow them with a condition")));
+            return Err(self.refusal(&format!("more than {most} rows precede this page (narrow them with a condition)")));
         }
         Ok(self.ask(AskKind::Page(page(skip, from_end))))
     }
 }
 
 fn refusal(table: &str, in_place: &InPlaceCache, what: &str) -> Problem {
-    let detail = format!("The rows of `{table}` stay at `{}`, and {what}; read = \"bring\" in dataset.toml brings them.", in_place.source);
+    let detail =
+        format!("`{table}` is queried in place at `{}`, and {what}; set read = \"bring\" in dataset.toml to download it.", in_place.source);
     // Asked again it is refused again, so it is no 503.
     Problem::new(Code::InvalidParameter, detail)
 }
@@ -189,10 +190,10 @@ impl RowQuery {
 /// The query of a remote table.
 fn of_snapshot<'a>(snapshot: &'a Snapshot, query: &'a RowQuery) -> Result<RemoteQuery<'a>> {
     let remote = RemoteQuery::of(loaded_table(snapshot, query.table.name)?, query)?;
-    remote.ok_or_else(|| Problem::new(Code::Defect, "The rows cannot be had: they are here."))
+    remote.ok_or_else(|| Problem::new(Code::Defect, "Internal error: the rows are not queried in place."))
 }
 
-/// A range of the rows of a remote table that a query asks for.
+/// A range of rows for a query of a remote table.
 #[derive(Debug, Clone)]
 pub struct TableSlice {
     pub query: RowQuery,
@@ -211,7 +212,7 @@ impl Find for TableSlice {
     }
 }
 
-/// All rows of a remote table that a query asks for; they come while they are written.
+/// All rows for a query of a remote table; they are fetched while they are written.
 #[derive(Debug, Clone)]
 pub struct AllRows {
     pub query: RowQuery,

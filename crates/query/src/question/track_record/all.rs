@@ -1,4 +1,4 @@
-//! Counts the record of all tokens. Whoever counts it asks `digest` first: the same candles have the same pattern records, which may be kept.
+//! Computes the track record of all tokens. Call `digest` first: the same candles have the same pattern records, which may be cached.
 
 use sha2::{Digest as _, Sha256};
 
@@ -25,10 +25,10 @@ use model::{
 /// Most tokens that are followed, of the largest market cap: each takes seconds.
 const TOKENS_MAX: usize = 1_000;
 
-/// Is told (done, total), total 0 while unknown. Errors: cancelled.
+/// Receives (done, total); total is 0 while unknown. Errors: canceled.
 type Step<'a> = &'a dyn Fn(u64, u64) -> Result<()>;
 
-/// Whether the figure of a token changes with the record of all tokens.
+/// Whether the metric of a token changes with the track record of all tokens.
 pub fn is_weighed(field: &str) -> bool {
     matches!(field, "advice" | "recommendedAction")
 }
@@ -55,8 +55,8 @@ fn candidates(snapshot: &Snapshot) -> Vec<&TokenSummary> {
 
 fn held<'a>(snapshot: &'a Snapshot, tokens: &[&TokenSummary]) -> Result<impl Sized + use<'a>> {
     snapshot.dataset.require(tokens.iter().map(|token| FetchKey::Chart(token.token_address))).map_err(|_| {
-        let detail = "The record of all tokens cannot be counted: their candles stay at their source and are not all here. Ask for one \
-                      token's record, or say read = \"bring\" in dataset.toml.";
+        let detail = "The track record of all tokens cannot be computed: their candles are queried in place at the source. Request one \
+            token's record, or set read = \"bring\" in dataset.toml.";
         Problem::new(Code::InvalidParameter, detail)
     })
 }
@@ -66,8 +66,8 @@ pub(super) fn check_held(snapshot: &Snapshot) -> Result<()> {
     held(snapshot, &candidates(snapshot)).map(drop)
 }
 
-/// The tokens that count once each, and the digest of their candles and of the rules they are followed by. Errors: their candles stay at
-/// their source; cancelled.
+/// The tokens to evaluate, without duplicates, and the digest of their candles and of the rules. Errors: their candles are queried in
+/// place; canceled.
 pub fn digest(snapshot: &Snapshot, timeframe: &'static str, step: Step<'_>) -> Result<(Vec<Address>, [u8; 32])> {
     let all = candidates(snapshot);
     let _held = held(snapshot, &all)?;
@@ -88,8 +88,7 @@ pub fn digest(snapshot: &Snapshot, timeframe: &'static str, step: Step<'_>) -> R
     Ok((tokens, hash.finalize().into()))
 }
 
-/// Counts the record of these tokens, or takes the pattern records that are `known`. Reports each token that was followed. Errors:
-/// cancelled.
+/// Computes the track record of these tokens, or uses the pattern records that are `known`. Reports each evaluated token. Errors: canceled.
 pub fn count(
     snapshot: &Snapshot,
     timeframe: &'static str,

@@ -30,7 +30,7 @@ fn market_with(tokens: &str, closes: &[Vec<f64>], more: &[(&str, &str)]) -> Snap
     tests::snapshot(&[&[("tokens", tokens.as_str()), ("candles", &rows)], more].concat())
 }
 
-/// Counts the record of all tokens as the deck does.
+/// Computes the track record of all tokens as the query service does.
 fn counted(snapshot: &Snapshot, timeframe: &'static str) -> WholeRecord {
     let step = |_, _| Ok(());
     let (tokens, digest) = digest(snapshot, timeframe, &step).expect("candles that are here");
@@ -83,7 +83,7 @@ fn a_planted_edge_gives_every_word_and_security_takes_a_buy_away() {
     let explained = patterns(&snapshot, 1, "explain=true");
     let reason = explained.advice.map(|advice| (advice.word, advice.reason));
     assert_eq!(reason, Some((AdviceWord::Watch, AdviceReason::NoRecord)));
-    assert_eq!(explained.signal.map(|signal| signal.action), Some(TradeAction::StrongBuy), "the raw signal stands beside it");
+    assert_eq!(explained.signal.map(|signal| signal.action), Some(TradeAction::StrongBuy), "the raw signal is given too");
     publish(&snapshot, "1d");
     assert_eq!(words(), [TradeAction::StrongBuy, TradeAction::Buy, TradeAction::StrongSell, TradeAction::Sell]);
     let word = |token: u8| patterns(&snapshot, token, "explain=true").advice.map(|advice| (advice.word, advice.reason));
@@ -101,7 +101,7 @@ fn a_planted_edge_gives_every_word_and_security_takes_a_buy_away() {
     let explained = patterns(&snapshot, 1, "explain=true");
     let advice = explained.advice.expect("advice");
     assert_eq!((advice.word, advice.reason), (AdviceWord::Hold, AdviceReason::Security));
-    assert!(advice.text.starts_with("security says AVOID"), "{}", advice.text);
+    assert!(advice.text.starts_with("security rates it AVOID"), "{}", advice.text);
     assert_eq!(explained.signal.map(|signal| signal.action), Some(TradeAction::StrongBuy));
 }
 
@@ -201,7 +201,7 @@ fn an_answer_is_tagged_by_the_record_that_it_was_weighed_by() {
     let twin = market("0x1,A,A,eth", &closes);
     publish(&twin, "1d");
     assert_eq!(tags(&twin)[1], after[1], "the same candles have the same tag in every process");
-    // The next reading of the same tokens has the record until it is counted anew.
+    // The next reading of the same tokens has the record until it is computed again.
     let mut again = market("0x1,A,A,eth", &[planted(5, 0)]);
     let mut other = market("0x1,A,A,eth\n0x2,B,B,eth", &[planted(4, 0), planted(5, 0)]);
     for next in [&mut again, &mut other] {
@@ -210,7 +210,7 @@ fn an_answer_is_tagged_by_the_record_that_it_was_weighed_by() {
     }
     let digests = |snapshot: &Snapshot| snapshot.track_records.known("1d").map(|record| record.digest);
     assert_eq!((digests(&again), digests(&other)), (digests(&snapshot), None));
-    assert_eq!(again.track_records.due(), Some("1d"), "it is counted anew");
+    assert_eq!(again.track_records.due(), Some("1d"), "it is computed again");
     publish(&again, "1d");
     assert!(digests(&again) != digests(&snapshot) && again.track_records.due().is_none());
 }

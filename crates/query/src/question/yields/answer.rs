@@ -14,12 +14,12 @@ use model::{address::Address, chain::Chain};
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct YieldPlan {
-    /// One for each pool used, largest value first.
+    /// One entry per pool used, largest value first.
     pub strategies: Vec<Strategy>,
     pub summary: YieldSummary,
-    /// Ordered actions; the last ones name the idle holdings and why.
+    /// Ordered actions; the last ones name the idle holdings and the reason.
     pub steps: Vec<Step>,
-    /// With `explain`: the holdings that stay idle, and why.
+    /// With `explain`: holdings that stay idle, and the reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unplaced: Option<Vec<Unplaced>>,
     /// With `explain`: baseline allocations to compare with.
@@ -28,7 +28,7 @@ pub struct YieldPlan {
     /// With `explain`: the allocation, largest share first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allocation: Option<Allocations>,
-    /// With `explain`: caveats of the figures.
+    /// With `explain`: caveats of the results.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notes: Option<Vec<String>>,
 }
@@ -50,14 +50,14 @@ pub struct Strategy {
     /// With `explain`: APY in percent before the deposit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quoted_apy: Option<f64>,
-    /// With `explain`: APY in percent before the deposit with which the plan reckons: the median of 30 days where the pool's yield was seen
-    /// on seven of them, else the quoted one.
+    /// With `explain`: expected APY in percent before the deposit: the median of up to 30 days if the pool's yield was seen on at least
+    /// seven of them, otherwise the quoted APY.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_apy: Option<f64>,
-    /// With `explain`: days of which `expectedApy` is the median; 0 where it is the quoted one.
+    /// With `explain`: number of days of which `expectedApy` is the median; 0 if it is the quoted APY.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_days: Option<u64>,
-    /// With `explain`: what speaks against the quoted APY.
+    /// With `explain`: reasons to doubt the quoted APY.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remarks: Option<Vec<YieldRemark>>,
     /// With `explain`: USD deposited.
@@ -66,7 +66,7 @@ pub struct Strategy {
     /// With `explain`: 0 for the safest, 100 for the riskiest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub risk_score: Option<f64>,
-    /// With `explain`: what the risk score is made of.
+    /// With `explain`: components of the risk score.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub risk_parts: Option<Vec<RiskPart>>,
     /// With `explain`: the amount in whole tokens.
@@ -75,7 +75,7 @@ pub struct Strategy {
     /// With `explain`: fraction of the total deposit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
-    /// With `explain`: fraction of the whole wallet, as the limits have it.
+    /// With `explain`: fraction of the whole wallet, to which the limits apply.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wallet_share: Option<f64>,
 }
@@ -84,7 +84,7 @@ pub struct Strategy {
 pub struct TokenAmount {
     pub address: Address,
     pub symbol: Option<String>,
-    /// In the smallest unit, decimal digits.
+    /// In base units, as decimal digits.
     pub amount: String,
 }
 
@@ -92,13 +92,13 @@ pub struct TokenAmount {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct YieldSummary {
-    /// Value deposited.
+    /// Value allocated.
     pub total_value_usd: f64,
     /// After the deposits, before gas.
     pub estimated_annual_yield_usd: f64,
     /// Mean APY in percent, weighted by value deposited.
     pub weighted_apy: f64,
-    /// Gas of all steps, as far as known.
+    /// Gas of all steps, as far as it is known.
     pub gas_estimate_usd: f64,
     #[serde(flatten)]
     pub explained: Option<ExplainedSummary>,
@@ -110,14 +110,14 @@ pub struct YieldSummary {
 pub struct ExplainedSummary {
     /// USD value of the idle holdings that have a price.
     pub idle_value_usd: f64,
-    /// APY in percent of the whole wallet that has a price, idle holdings included; `weightedApy` is of what is deposited.
+    /// APY in percent of the whole wallet that has a price, including idle holdings; `weightedApy` covers only the deposits.
     pub wallet_apy: f64,
     /// Yield over the horizon, net of gas.
     pub net_yield_usd: f64,
     /// Upper bound of the net yield of any plan within the limits.
     pub upper_bound_usd: f64,
-    /// Optimality gap: the largest possible shortfall from the best plan, as a fraction of the plan's net yield; null where the net yield
-    /// is not positive and a better plan may exist.
+    /// Optimality gap: the largest possible shortfall from the best plan, as a fraction of the plan's net yield; null if the net yield is
+    /// not positive and a better plan may exist.
     pub gap: Option<f64>,
     /// The optimality gap in percent.
     pub gap_percent: Option<f64>,
@@ -133,7 +133,7 @@ pub struct ExplainedSummary {
 #[serde(rename_all = "camelCase")]
 pub struct Step {
     pub action: String,
-    /// Null where the chain's gas cost is unknown.
+    /// Null if the chain's gas cost is unknown.
     pub gas_estimate_usd: Option<f64>,
 }
 
@@ -141,7 +141,7 @@ pub struct Step {
 pub struct Unplaced {
     pub address: Address,
     pub symbol: Option<String>,
-    /// In the smallest unit, decimal digits.
+    /// In base units, as decimal digits.
     pub amount: String,
     pub reason: UnplacedReason,
 }
@@ -160,7 +160,7 @@ pub struct Allocation {
     pub value_usd: f64,
     /// Fraction of the total deposit.
     pub share: f64,
-    /// Fraction of the whole wallet, as the limits have it.
+    /// Fraction of the whole wallet, to which the limits apply.
     pub wallet_share: f64,
     /// Number of pools used.
     pub pools: u64,
@@ -170,11 +170,11 @@ pub struct Allocation {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Alternative {
-    /// `highest_apy`: each token into the pool with the highest quoted APY, within the limits, the rest idle; `highest_apy_unlimited`: all
-    /// of it, whatever the risk; `by_quoted_apy`: pools filled in the order of their quoted APY.
+    /// `highest_apy`: each token into the pool with the highest quoted APY, within the limits, the rest idle; `highest_apy_unlimited`:
+    /// everything there, regardless of risk; `by_quoted_apy`: pools filled in the order of their quoted APY.
     pub name: &'static str,
     pub pools: u64,
-    /// Value deposited.
+    /// Value allocated.
     pub total_value_usd: f64,
     pub estimated_annual_yield_usd: f64,
     pub gas_estimate_usd: f64,
@@ -183,7 +183,7 @@ pub struct Alternative {
     pub idle_value_usd: f64,
     /// Mean risk score weighted by deposit, 0 for the safest, 100 for the riskiest; null without deposits.
     pub risk_score: Option<f64>,
-    /// Extra net yield of the plan in a year.
+    /// Additional net yield of the plan per year.
     pub plan_advantage_usd: f64,
 }
 
@@ -325,7 +325,7 @@ fn alternative(name: &'static str, totals: &Totals, plan: &Plan<'_>) -> Alternat
 fn notes(plan: &Plan<'_>, level: RiskLevel) -> Vec<String> {
     let limits = level.limits();
     // Several pools of one protocol fail together: more than one pool may have is worth saying.
-    let whole = |fraction: f64| format!("{:.0} %", 100.0 * fraction);
+    let whole = |fraction: f64| format!("{:.0}%", 100.0 * fraction);
     let concentrated = shares(plan, |placement| &placement.pool.protocol).into_iter();
     let concentrated =
         concentrated.filter(|protocol| protocol.pools > 1 && protocol.wallet_share > limits.pool && !protocol.name.is_empty());
@@ -333,7 +333,7 @@ fn notes(plan: &Plan<'_>, level: RiskLevel) -> Vec<String> {
         .map(|protocol| {
             let (name, pools, share) = (protocol.name, protocol.pools, whole(protocol.wallet_share));
             let (risk, pool, most) = (level.word(), whole(limits.pool), whole(limits.protocol));
-            format!("{name} holds {share} of the wallet in {pools} pools: {risk} risk allows {pool} a pool and {most} a protocol.")
+            format!("{name} receives {share} of the wallet in {pools} pools: {risk} risk allows {pool} per pool and {most} per protocol.")
         })
         .collect();
     let mut unknown: Vec<&str> =
@@ -341,14 +341,17 @@ fn notes(plan: &Plan<'_>, level: RiskLevel) -> Vec<String> {
     unknown.sort_unstable();
     unknown.dedup();
     if !unknown.is_empty() {
-        notes.push(format!("The gas of {} is not known and counts as 0: a row of the table `gas` would tell it.", unknown.join(", ")));
+        notes.push(format!("Gas costs on {} are unknown and counted as 0; add a row to the `gas` table.", unknown.join(", ")));
     }
     if let [first, others @ ..] = &plan.stuck[..] {
         let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
-        notes.push(format!("`{}`{more} quotes a yield, but paid nothing on most of the last days and is left out.", first.id));
+        notes.push(format!("Excluded `{}`{more}: a yield is quoted, but nothing was paid on most of the last days.", first.id));
     }
     if plan.cut {
-        notes.push("The search was ended by its budget of work: the plan is valid, and as far from the best as `gap` says.".to_owned());
+        notes.push(
+            "The search reached its work limit: the plan is valid, and `gap` is its largest possible distance from the best plan."
+                .to_owned(),
+        );
     }
     notes
 }

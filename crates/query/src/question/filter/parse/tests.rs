@@ -10,17 +10,18 @@ use super::{
 #[test]
 fn errors_name_the_part_that_is_wrong() {
     let cases = [
-        ("capp>1m", "no column `capp`, did you mean `cap`? Columns: symbol, name, chain, cap, 24h, labels, starred, action, …", 0..4),
-        ("cpa>1m", "no column `cpa`, did you mean `cap`? Columns: symbol, name, chain, cap, 24h, labels, starred, action, …", 0..3),
-        ("age<<4", "`age<` needs a value after it, as in `age<30d`", 0..4),
-        ("usd cap>", "`cap>` needs a value after it, as in `cap>1m`", 4..8),
-        (">1m", "`>` needs a column before it, as in `cap>1m`; put a text with signs in quotes", 0..1),
-        ("name:\"usd", "`\"usd` opens a quote that is not closed; end it with \"", 5..9),
+        ("capp>1m", "unknown column `capp`; did you mean `cap`? Columns: symbol, name, chain, cap, 24h, labels, starred, action, …", 0..4),
+        ("cpa>1m", "unknown column `cpa`; did you mean `cap`? Columns: symbol, name, chain, cap, 24h, labels, starred, action, …", 0..3),
+        ("age<<4", "no value after `age<`; write one, as in `age<30d`", 0..4),
+        ("usd cap>", "no value after `cap>`; write one, as in `cap>1m`", 4..8),
+        (">1m", "`>` needs a column before it, as in `cap>1m`; quote text that contains operators", 0..1),
+        ("name:\"usd", "unclosed quote in `\"usd`; add \"", 5..9),
     ];
     for (text, message, at) in cases {
         assert_eq!(parse(text, COLUMNS), Err(FilterError::new(message, at)));
     }
-    for (text, ends) in [("a ".repeat(33), "33 conditions: expected at most 32"), ("é".repeat(501), "501 characters: expected at most 500")]
+    for (text, ends) in
+        [("a ".repeat(33), "33 conditions; at most 32 are allowed"), ("é".repeat(501), "501 characters; at most 500 are allowed")]
     {
         let error = parse(&text, COLUMNS).unwrap_err();
         assert!(error.message.ends_with(ends), "{error}");
@@ -31,11 +32,11 @@ fn errors_name_the_part_that_is_wrong() {
 #[test]
 fn conditions_have_no_plain_words_and_list_the_columns() {
     let cases = [
-        ("usd", "`usd` is no condition: write a column, a sign and a value, as in `symbol:usd`", 0..3),
-        ("cap>1m \"us d\"", "`\"us d\"` is no condition: write a column, a sign and a value, as in `symbol:\"us d\"`", 7..13),
+        ("usd", "`usd` is not a condition; write column, operator and value, as in `symbol:usd`", 0..3),
+        ("cap>1m \"us d\"", "`\"us d\"` is not a condition; write column, operator and value, as in `symbol:\"us d\"`", 7..13),
         (
             "cap>1m ages<9d",
-            "no column `ages`, did you mean `age`? Columns: symbol, name, chain, market_cap, \
+            "unknown column `ages`; did you mean `age`? Columns: symbol, name, chain, market_cap, \
              price_change_24h, labels, starred, recommendedAction, counted_at, date, age",
             7..11,
         ),
@@ -123,27 +124,27 @@ fn what_joins_nothing_is_refused_at_its_place() {
         ("cap>1m not", "`not` needs a condition after it, as in `not cap>1m`", 7..10),
         ("cap>1m or not or age>9d", "`not` needs a condition after it, as in `not cap>1m`", 10..13),
         ("cap>1m (not)", "`not` needs a condition after it, as in `not cap>1m`", 8..11),
-        ("cap>1 not ()", "`()` holds no condition", 10..12),
-        ("chain in () cap>1", "`in` needs values in brackets after it, as in `chain in (eth)`", 9..10),
-        ("chain in (eth", "`in` needs values in brackets after it, as in `chain in (eth)`", 9..10),
-        ("cap in (1m, x)", "`x` is not a number: write `cap=1000` or `cap=2.5m`", 12..13),
-        ("cap>1m and", "`and` needs a condition before it and one after it", 7..10),
-        ("&& cap>1m", "`&&` needs a condition before it and one after it", 0..2),
-        ("cap>1m (and age>9d)", "`and` needs a condition before it and one after it", 8..11),
-        ("cap>1m and or age>9d", "`and` needs a condition before it and one after it", 7..10),
-        ("cap>1m or", "`or` needs a condition before it and one after it", 7..9),
-        ("(OR cap>1m)", "`OR` needs a condition before it and one after it", 1..3),
-        ("cap>1m or or age>9d", "`or` needs a condition before it and one after it", 7..9),
-        ("cap>1m or age>9d || (starred:yes || )", "`||` needs a condition before it and one after it", 33..35),
-        ("cap>1m ()", "`()` holds no condition", 7..9),
-        ("(cap>1m or age>9d", "`(` opens a bracket that is not closed; end it with `)`", 0..1),
+        ("cap>1 not ()", "empty brackets", 10..12),
+        ("chain in () cap>1", "`in` needs values in brackets, as in `chain in (eth)`", 9..10),
+        ("chain in (eth", "`in` needs values in brackets, as in `chain in (eth)`", 9..10),
+        ("cap in (1m, x)", "`x` is not a number; write `cap=1000` or `cap=2.5m`", 12..13),
+        ("cap>1m and", "`and` needs a condition on both sides", 7..10),
+        ("&& cap>1m", "`&&` needs a condition on both sides", 0..2),
+        ("cap>1m (and age>9d)", "`and` needs a condition on both sides", 8..11),
+        ("cap>1m and or age>9d", "`and` needs a condition on both sides", 7..10),
+        ("cap>1m or", "`or` needs a condition on both sides", 7..9),
+        ("(OR cap>1m)", "`OR` needs a condition on both sides", 1..3),
+        ("cap>1m or or age>9d", "`or` needs a condition on both sides", 7..9),
+        ("cap>1m or age>9d || (starred:yes || )", "`||` needs a condition on both sides", 33..35),
+        ("cap>1m ()", "empty brackets", 7..9),
+        ("(cap>1m or age>9d", "unclosed `(`; add `)`", 0..1),
         ("(cap>1m) or age>9d) starred:yes", "`age", 0..0),
-        ("(cap>1m)) age>9d", "`)` closes no bracket: write `(` before it, or put a text with brackets in quotes", 8..9),
-        ("cap>1m or name:pos)", "`pos)` has a bracket without its other half: put the text in quotes", 15..19),
-        ("cap>1m name:(pos or age>9d", "`(pos` has a bracket without its other half: put the text in quotes", 12..16),
-        ("cap>(1m or 2m)", "`(1m` is not a number: write `cap>1000` or `cap>2.5m`", 4..7),
-        ("(cap> or age>9d)", "`or` is not a number: write `cap>1000` or `cap>2.5m`", 6..8),
-        ("(cap>)", "`cap>` needs a value after it, as in `cap>1m`", 1..5),
+        ("(cap>1m)) age>9d", "unmatched `)`; add `(` before it, or quote the text", 8..9),
+        ("cap>1m or name:pos)", "unmatched bracket in `pos)`; quote the text", 15..19),
+        ("cap>1m name:(pos or age>9d", "unmatched bracket in `(pos`; quote the text", 12..16),
+        ("cap>(1m or 2m)", "`(1m` is not a number; write `cap>1000` or `cap>2.5m`", 4..7),
+        ("(cap> or age>9d)", "`or` is not a number; write `cap>1000` or `cap>2.5m`", 6..8),
+        ("(cap>)", "no value after `cap>`; write one, as in `cap>1m`", 1..5),
     ];
     for (text, message, at) in cases {
         for read in [parse, conditions] {
@@ -154,14 +155,14 @@ fn what_joins_nothing_is_refused_at_its_place() {
                 continue;
             }
             let more = error.message.strip_prefix(message).unwrap_or_else(|| panic!("{text}: {error}"));
-            assert!(more.is_empty() || more.starts_with("; to look for the word write `\""), "{error}");
+            assert!(more.is_empty() || more.starts_with("; to search for the word, write `\""), "{error}");
             assert_eq!(error.at, at, "{text}");
         }
     }
     for (text, message, at) in [
-        ("usd or cap>1m", "`usd` beside `or` needs a column and a sign, as in `symbol:usd`", 0..3),
-        ("cap>1m or (age>9d (\"us d\"))", "`\"us d\"` beside `or` needs a column and a sign, as in `symbol:\"us d\"`", 19..25),
-        ("starred or cap>1m", "`starred` beside `or` needs a column and a sign, as in `starred:yes`", 0..7),
+        ("usd or cap>1m", "`usd` next to `or` needs a column and an operator, as in `symbol:usd`", 0..3),
+        ("cap>1m or (age>9d (\"us d\"))", "`\"us d\"` next to `or` needs a column and an operator, as in `symbol:\"us d\"`", 19..25),
+        ("starred or cap>1m", "`starred` next to `or` needs a column and an operator, as in `starred:yes`", 0..7),
     ] {
         assert_eq!(parse(text, COLUMNS), Err(FilterError::new(message, at)));
     }
@@ -178,14 +179,14 @@ fn what_joins_nothing_is_refused_at_its_place() {
 /// For each kind of column: accepted values, and the error for others.
 #[test]
 fn a_value_must_be_what_the_column_holds() {
-    const NUMBER: &str = " is not a number: write `cap~1000` or `cap~2.5m`";
-    const TIME: &str = " is not a time: write `date~2026-01`, `date~2026-01-31` or `date~2026-01-31T10:30`";
-    const TEXT: &str = "`name` is a text, which has no `~`: write `name:abc` where it holds abc or `name=abc` where it is abc";
-    const CHAIN: &str = "`chain` is a chain, which has no `~`: write `chain:base` where it is on base";
-    const LIST: &str = "`labels` is a list of names, which has no `~`: write `labels:abc` where abc is among them";
-    const LENGTH: &str = " is not a length of time: write `age~90d`, `age~12h` or `age~2w`";
-    const FLAG: &str = " is not yes or no: write `starred~yes` or `starred~no`";
-    const UNORDERED: &str = "`starred` is yes or no, which has no `~`: write `starred:yes` or `starred:no`";
+    const NUMBER: &str = " is not a number; write `cap~1000` or `cap~2.5m`";
+    const TIME: &str = " is not a time; write `date~2026-01`, `date~2026-01-31` or `date~2026-01-31T10:30`";
+    const TEXT: &str = "`name` is text, which has no `~`; write `name:abc` for text that contains abc, or `name=abc` for exactly abc";
+    const CHAIN: &str = "`chain` is a chain, which has no `~`; write `chain:base` for rows on base";
+    const LIST: &str = "`labels` is a list of names, which has no `~`; write `labels:abc` for lists that contain abc";
+    const LENGTH: &str = " is not a duration; write `age~90d`, `age~12h` or `age~2w`";
+    const FLAG: &str = " is not yes or no; write `starred~yes` or `starred~no`";
+    const UNORDERED: &str = "`starred` is yes or no, which has no `~`; write `starred:yes` or `starred:no`";
     let refused = [
         ("cap", ">", "2026-01", "`2026-01`", NUMBER),
         ("cap", "<=", "2026-01-31T10:30", "`2026-01-31T10:30`", NUMBER),
@@ -312,7 +313,7 @@ impl Tree {
     }
 }
 
-/// The deciding value if a part has it, else unknown if a part is, else the other.
+/// The deciding value if a part has it; otherwise unknown if a part is unknown, or the opposite value.
 fn decided(parts: impl Iterator<Item = Option<bool>>, by: bool) -> Option<bool> {
     let parts: Vec<Option<bool>> = parts.collect();
     if parts.contains(&Some(by)) { Some(by) } else { (!parts.contains(&None)).then_some(!by) }

@@ -23,20 +23,22 @@ pub(super) fn values(remote: &RemoteQuery<'_>, snapshot: &Snapshot, column: &Col
     let kind = match column.kind {
         Kind::Integer | Kind::Time | Kind::Date => Some(NumberKind::Integers),
         Kind::Float => Some(NumberKind::Floats),
-        Kind::Uint256 => return Err(remote.refusal(&format!(
-            "the values of `{0}` can be counted only in rows that are here: there, `by` with `agg=min:{0},max:{0},mean:{0}` tells of them",
-            column.name
-        ))),
+        Kind::Uint256 => {
+            return Err(remote.refusal(&format!(
+                "the values of `{0}` cannot be counted there (use `by` with `agg=min:{0},max:{0},mean:{0}`)",
+                column.name
+            )));
+        }
         _ => None,
     };
     let ask = remote.ask(AskKind::Values { column: column.name, is_text: kind.is_none(), first: limit as u64 });
     let (answer, rows) = remote.answer(snapshot, ask)?.unwrap_or_default();
     if kind.is_some() && answer.height() > NUMBERS_MAX {
         let most = format::count(NUMBERS_MAX as u64);
-        let what = format!("`{}` has more than {most} different values: fewer rows, by conditions, can be looked at", column.name);
+        let what = format!("`{}` has more than {most} distinct values (narrow the rows with `where`)", column.name);
         return Err(remote.refusal(&what));
     }
-    let unread = || Problem::new(Code::Defect, "The values of the engine cannot be read.");
+    let unread = || Problem::new(Code::Defect, "Internal error: the values from the source cannot be read.");
     if let Some(kind) = kind {
         return Ok(CountedValues { rows, numbers: Some(numbers(&answer, kind).ok_or_else(unread)?), texts: None });
     }

@@ -59,9 +59,9 @@ fn a_column_is_described_by_what_it_holds() {
 #[test]
 fn a_column_that_is_not_there_is_refused_with_its_name() {
     for (query, says) in [
-        ("", "`column` is missing: name one of token_address, symbol"),
+        ("", "`column` is required; choose one of token_address, symbol"),
         ("column=symbl", "did you mean `symbol`?"),
-        ("column=symbol&where=x>1", "`where`: no column `x`"),
+        ("column=symbol&where=x>1", "`where`: unknown column `x`"),
     ] {
         let refused = ask::<CountsQuestion>("tokens", query).expect_err("a problem");
         assert!(refused.code == Code::InvalidParameter && refused.detail.contains(says), "{query}: {refused}");

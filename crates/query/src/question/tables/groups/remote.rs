@@ -1,4 +1,4 @@
-//! Groups of the rows of a remote table: the engine counts and adds up, exactly as the analysis does, so that the figures are the same.
+//! Groups of the rows of a remote table: the source counts and adds up exactly as the analysis does, so that the metrics are the same.
 
 use polars::prelude::{Column, DataFrame, DataType, IntoColumn};
 
@@ -31,7 +31,13 @@ impl GroupQuery {
         if answer.height() > GROUPS_MAX {
             return Err(self.too_many());
         }
-        self.decoded(&answer, &of, is_text).ok_or_else(|| Problem::new(Code::Defect, "The groups of the engine cannot be read."))
+        self.decoded(&answer, &of, is_text).ok_or_else(|| {
+            Problem::new(
+                Code::Defect,
+                "Internal error: the groups from the source cannot \
+            be read.",
+            )
+        })
     }
 
     fn decoded(&self, answer: &DataFrame, of: &[Measured], is_text: bool) -> Option<(Vec<GroupRows>, DataFrame)> {
