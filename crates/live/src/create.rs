@@ -54,7 +54,7 @@ pub fn create(folder: &Path, providers: &[String], known: &Providers, node: Opti
     let file = folder.join(FILE);
     if file.exists() || fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(format!(
-            "`{}` is there already, and not empty: name another folder, or write [tables.candles] provider = … into its dataset.toml",
+            "`{}` exists and is not empty; choose another folder, or add [tables.candles] provider = … to its dataset.toml",
             folder.display()
         ));
     }

@@ -196,7 +196,7 @@ pub(crate) fn read_table(schema: &TableSchema, mut members: Vec<TomlEntry<'_>>) 
                 let coin = member.text()?;
                 let column = schema.columns.first().filter(|_| schema.column("token_address").is_some());
                 if column.is_none() || coin.trim().is_empty() {
-                    return Err(member.wrong("must be the symbol of a coin, of a table whose rows are of one token"));
+                    return Err(member.wrong("must be the symbol of a coin, in a table whose rows belong to one token"));
                 }
                 table.set.entry("token_address").or_insert_with(|| Address::coin(&coin).to_string());
                 if schema.name == "tokens" {
@@ -221,7 +221,7 @@ pub(crate) fn read_table(schema: &TableSchema, mut members: Vec<TomlEntry<'_>>) 
     table.engine = if table.node.is_some() || table.logs.is_some() { None } else { engine::read(schema, &members)? };
     let both = table.set.keys().find(|name| table.columns.get(*name).is_some_and(|column| column.from.is_some()));
     if let (Some(name), Some(columns)) = (both, columns) {
-        return Err(columns.error(format!("`{}.{name}` has a constant in `set` and a column in `columns`: keep one", schema.name)));
+        return Err(columns.error(format!("`{}.{name}` has both a constant in `set` and a column in `columns`; keep one", schema.name)));
     }
     Ok(table)
 }
@@ -237,7 +237,7 @@ fn read_row_filter(member: &TomlEntry<'_>) -> Result<RowFilter, TomlError> {
             "min" => min = Some(bound.scalar()?),
             "max" => max = Some(bound.scalar()?),
             "in" if bound.text()? == "tokens" => return Ok(RowFilter::Tokens),
-            "in" => return Err(bound.wrong("must be \"tokens\"; values stand in a list: [\"1d\", \"1h\"]")),
+            "in" => return Err(bound.wrong("must be \"tokens\"; write values as a list: [\"1d\", \"1h\"]")),
             _ => return Err(bound.unknown("key", &["min", "max", "in"])),
         }
     }

@@ -25,7 +25,9 @@ pub(super) fn contradiction(token: &TokenRow, series: &[(Interval, Candles<'_>)]
             None => seam((*to, longer), (*from, finer)).map(|(time, one, other)| (time, one, other, PRICE_MAX))?,
         };
         let far = !(1.0 / most..=most).contains(&(one / other));
-        far.then(|| ("closes_of_lengths", None, format!("{}: {one} in {to}, {other} in {from}, {}", name(token), Time(time))))
+        far.then(|| {
+            ("closes_of_lengths", None, format!("{}: {one} in {to} candles, {other} in {from} candles, {}", name(token), Time(time)))
+        })
     })
 }
 
