@@ -81,6 +81,6 @@ mod tests {
         assert_eq!(manifest.tables["contracts"].node.as_deref(), Some("mainnet"));
         assert!(create(&place, &[], built_in(), None).expect_err("there").contains("is there already"));
         let error = create(&folder.path().join("b"), &["binanc".to_owned()], built_in(), None).expect_err("misspelt");
-        assert_eq!(error, "`binanc` is no provider, did you mean `binance`?");
+        assert_eq!(error, "`binanc` is not a provider; did you mean `binance`?");
     }
 }

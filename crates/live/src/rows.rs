@@ -259,7 +259,7 @@ mod tests {
             "[tables.pools]\ncolumns = { address = 'id', dex_id = 'dex', token0 = 'a', token1 = 'b', liquidity = 'liquidity.usd', chain = 'c' }",
         )
         .expect("a description");
-        let renamed = "no row has `liquidity.usd`, from which `liquidity` is read: it may have been renamed";
+        let renamed = "no row has `liquidity.usd`, the field for `liquidity`; it may have been renamed";
         for (liquidity, notes) in
             [(r#"{"usd":5}"#, &[][..]), (r#"{"usd":null}"#, &[]), ("null", &[]), (r#"{"in_usd":5}"#, &[renamed]), ("{}", &[renamed])]
         {

@@ -276,25 +276,25 @@ mod tests {
         let request = "home = 'https://a.org'\n[[request]]\nname = 'x'\nfills = 'candles'\n";
         let with = |rest: &str| format!("{request}{rest}");
         for (text, expected) in [
-            ("nmae = 'x'".to_owned(), "line 1: unknown key `nmae`, did you mean `name`?"),
+            ("nmae = 'x'".to_owned(), "line 1: unknown key `nmae`; did you mean `name`?"),
             (
                 "name = 'x'".to_owned(),
-                "line 1: the provider lacks `home`: the beginning of its URLs, as in home = \"https://api.example.org/v1\"",
+                "line 1: the provider lacks `home`, the start of its URLs, as in home = \"https://api.example.org/v1\"",
             ),
             ("home = 'ftp://x'".to_owned(), "line 1: `home` must be a URL that begins with https://"),
-            ("key = { optional = true }".to_owned(), "line 1: `key` needs `header` or `query`: where the key of a request stands"),
-            (with("each = 'tokn'\npath = '/a'"), "line 5: unknown value of `each` `tokn`, did you mean `token`?"),
-            (with("path = '/a/{tokne}'"), "line 5: unknown placeholder `tokne`, did you mean `token`?"),
-            (with("path = '/a'\ncolumns = { opne = 1 }"), "line 6: unknown column `opne`, did you mean `open`?"),
+            ("key = { optional = true }".to_owned(), "line 1: `key` needs `header` or `query`, the place of the key in a request"),
+            (with("each = 'tokn'\npath = '/a'"), "line 5: unknown value of `each` `tokn`; did you mean `token`?"),
+            (with("path = '/a/{tokne}'"), "line 5: unknown placeholder `tokne`; did you mean `token`?"),
+            (with("path = '/a'\ncolumns = { opne = 1 }"), "line 6: unknown column `opne`; did you mean `open`?"),
             (
                 with("path = '/a'\nnext = { before = 'eldest timestamp' }"),
-                "line 6: `before` must be \"oldest COLUMN\", \"newest COLUMN\", \"+1\", or a place in the answer",
+                "line 6: `before` must be \"oldest COLUMN\", \"newest COLUMN\", \"+1\", or a path in the response",
             ),
             (with("rows = ''"), "line 2: the request `x` lacks `path`"),
-            (with("path = '/a'\nechh = 'token'"), "line 6: unknown key `echh`, did you mean `each`?"),
+            (with("path = '/a'\nechh = 'token'"), "line 6: unknown key `echh`; did you mean `each`?"),
             (
                 "home = 'https://a.org'\n[[request]]\nname = 'x'\npath = '/a'".to_owned(),
-                "line 2: the request `x` fills no table: say `fills = \"candles\"`",
+                "line 2: the request `x` fills no table; add `fills`, as in `fills = \"candles\"`",
             ),
         ] {
             let error = Provider::parse("x", &text, ProviderOrigin::Own).expect_err(&text);

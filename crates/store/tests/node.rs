@@ -147,23 +147,23 @@ fn events_come_apart_from_the_rest_and_a_node_that_does_not_search_for_them_spoi
 fn a_node_that_fails_is_told_of_in_words() {
     for (trouble, says) in [
         (NodeTrouble::Stall, "does not answer within 1 s: raise `timeout_seconds` in [sources.mainnet]"),
-        (NodeTrouble::Huge, "answers with more than the 33.6 MB that are taken"),
-        (NodeTrouble::Endless, "answers with more than the 33.6 MB that are taken"),
+        (NodeTrouble::Huge, "sent more than 33.6 MB, the largest response accepted"),
+        (NodeTrouble::Endless, "sent more than 33.6 MB, the largest response accepted"),
         (
             NodeTrouble::NotJson,
-            "gives an answer that is not understood: is `url` in [sources.mainnet] of config.toml that of a node's JSON-RPC?",
+            "sent an unreadable response; check that `url` in [sources.mainnet] of config.toml is a node's JSON-RPC endpoint",
         ),
         (NodeTrouble::Status(429, None), "is asked too often"),
         (NodeTrouble::Status(429, Some(3_600)), "wants to be left alone for 3600 s"),
-        (NodeTrouble::Status(503, None), "is answered with 503 again and again"),
+        (NodeTrouble::Status(503, None), "returned 503 again and again"),
         (NodeTrouble::Status(401, None), "is not given without a key: see `token_env`"),
-        (NodeTrouble::Status(404, None), "is answered with 404"),
+        (NodeTrouble::Status(404, None), "returned 404"),
         (NodeTrouble::Status(302, None), "is answered from another place"),
-        (NodeTrouble::Cut, "was cut off again and again"),
-        (NodeTrouble::Broken, "was cut off again and again"),
+        (NodeTrouble::Cut, "was interrupted on every try"),
+        (NodeTrouble::Broken, "was interrupted on every try"),
         (NodeTrouble::One(-32_000, "missing trie node 5a"), "has no state of that block (missing trie node 5a)"),
         (NodeTrouble::One(-32_000, "header not found"), "has no state of that block (header not found)"),
-        (NodeTrouble::One(-32_000, "the database is closed"), "refuses to say an account or a slot (code -32000): the database is closed"),
+        (NodeTrouble::One(-32_000, "the database is closed"), "rejected the request for an account or a slot (code -32000): the database is closed"),
         (NodeTrouble::Reorganised, "took blocks back again and again"),
     ] {
         let (node, folder) = (FakeNode::start(), folder(TOKENS));
@@ -183,7 +183,7 @@ fn a_node_that_must_prove_what_it_says_is_not_believed() {
     let (node, folder) = (FakeNode::start(), folder(TOKENS));
     let dataset = load(folder.path(), &wire_of(vec![Source { verify: true, ..source("mainnet", &node.url()) }], Consent::Always));
     let reason = fetch(&dataset, &missing(1, 1)).expect_err("a lie");
-    assert!(reason.contains("says what its proofs do not (`verify` in config.toml): the block 0x"), "{reason}");
+    assert!(reason.contains("returned data that its proofs don't confirm (`verify` in config.toml): the block 0x"), "{reason}");
     // A block, an account and a slot of a real chain.
     let recorded: serde_json::Value = serde_json::from_str(include_str!("../../wire/src/node/proofs.json")).expect("JSON");
     let bytes = |value: &serde_json::Value| const_hex::decode(value.as_str().expect("hex")).expect("hex");
@@ -243,7 +243,7 @@ fn the_next_node_of_the_chain_is_asked_where_one_fails() {
     node.set().always = Some(NodeTrouble::Status(500, None));
     let reason = fetch(&dataset, &missing(3, 2)).expect_err("all fail");
     assert!(
-        ["`node://wrong` is a node of the chain 56", "`node://good` is answered with 500", "`node://mainnet` cannot be reached"]
+        ["`node://wrong` is a node of the chain 56", "`node://good` returned 500", "`node://mainnet` cannot be reached"]
             .iter()
             .all(|says| reason.contains(says)),
         "{reason}"
@@ -251,7 +251,7 @@ fn the_next_node_of_the_chain_is_asked_where_one_fails() {
     let asks = wire_of(sources, Consent::Ask);
     assert_eq!(origins_to_agree(data.path(), &asks), ["node://good", "node://mainnet", "node://wrong"]);
     let reason = fetch(&load(data.path(), &asks), &missing(9, 9)).expect_err("refused");
-    assert!(reason.contains("is not asked before you agree that this dataset asks `node://mainnet`"), "{reason}");
+    assert!(reason.contains("is blocked until you allow this dataset to contact `node://mainnet`"), "{reason}");
 }
 
 #[test]

@@ -160,7 +160,7 @@ fn a_table_that_cannot_stay_in_place_says_why() {
     for (more, says) in [
         ("values = { interval = { '60' = '1h' } }", "`interval` is converted here"),
         ("where = { close = { min = 'x' } }", "not all of `where` can be said in SQL"),
-        ("where = { symbol = 'UNI' }", "`where` names `symbol`, which is no column there"),
+        ("where = { symbol = 'UNI' }", "`where` uses `symbol`, which is not a column at the source"),
     ] {
         bench.write("dataset.toml", &format!("{MANIFEST}read = 'in place'\n{more}\n"));
         let dataset = bench.load(&bench.wire(), 1_000);

@@ -138,7 +138,7 @@ fn what_the_sums_cannot_tell_is_said_or_refused() {
     let dataset = data.load(Some(&wire(&url)), 200_000).unwrap();
     let told: Vec<&str> = dataset.table("transfers").unwrap().findings.kept().iter().map(|finding| finding.reason.as_str()).collect();
     for says in [
-        "1 of its rows are of tokens that are no addresses, and are left out, such as `nothing`",
+        "1 of the rows are excluded because their tokens are not addresses, such as `nothing`",
         "1 of its rows are without a transaction hash",
     ] {
         assert!(told.iter().any(|told| told.contains(says)), "{told:?}");

@@ -83,7 +83,7 @@ fn a_column_of_another_type_is_named_with_the_type_that_is_needed() {
     rows.columns[1].1 = "UInt32";
     bench.server.put("candles", rows.clone());
     let said = reason(&bench.load(&bench.wire(), 1_000));
-    assert!(said.contains("`timestamp` must be a DateTime or a Date there, and is of another type"), "{said}");
+    assert!(said.contains("`timestamp` must be a DateTime or a Date at the source, but has another type"), "{said}");
     rows.columns[1].1 = "DateTime";
     rows.columns.retain(|(name, _)| *name != "interval");
     bench.server.put("candles", rows);

@@ -240,7 +240,7 @@ fn what_a_file_was_told_stays_visible() {
     desk.imports(&["prices.csv", "--token", UNI, "--broken-too"]);
     let dataset = desk.dataset();
     let notes: Vec<&str> = dataset.table("candles").unwrap().findings.kept().iter().map(|finding| finding.reason.as_str()).collect();
-    let expected = format!("imported from `prices.csv`, as said: --token {UNI} --broken-too");
+    let expected = format!("imported from `prices.csv` with options: --token {UNI} --broken-too");
     assert!(notes.contains(&expected.as_str()), "{notes:?}");
     let told = |table: &str| {
         let findings = &dataset.table(table).unwrap().findings;

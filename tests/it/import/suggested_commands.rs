@@ -135,7 +135,7 @@ fn holders_that_come_again_with_other_balances_are_asked_about() {
     let report = desk.imports(&[&mapped[..], &["--broken-too"]].concat());
     let told = reasons(&report, 0);
     let reason =
-        "a later row has the same token_address, holder_address and another value in `balance`; that one is kept and this one left out";
+        "a later row has the same token_address, holder_address but another value in `balance`; the later row is kept, this one is excluded";
     assert!(told.contains(&(reason.to_owned(), 20)), "{told:?}");
     // The same file placed directly in a dataset.
     let desk = Desk::empty();

@@ -65,7 +65,7 @@ const TROUBLES: &[(&str, Break, &[&str])] = &[
     (
         "a file that was taken away",
         |server, _| drop(server.shared.objects.lock().unwrap().remove("more.csv")),
-        &["/bucket/more.csv` is not there"],
+        &["/bucket/more.csv` does not exist"],
     ),
     ("a file that is none any more", |server, _| server.put("more.csv", "<html>moved</html>"), &["more.csv"]),
     (

@@ -175,20 +175,20 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_with_what_is_right() {
         for (text, expected) in [
-            ("every = '5m'", "line 2: `every` is of a table that comes by itself: say `provider` or `url` too"),
-            ("provider = 'a'\nurl = 'https://x'", "line 2: `provider` and `url` both say who is asked: keep one"),
-            ("provider = 'a'\nevery = '1s'", "line 3: `every` must be \"start\" or a time from 10s on, as in \"5m\""),
-            ("provider = 'a'\nhistory = '1h'", "line 3: `history` must be a time from 1d to 20y, as in \"2y\""),
-            ("provider = 'a'\nrows = 'x'", "line 3: `rows` is of a `url`: a provider's description says where its rows are"),
+            ("every = '5m'", "line 2: `every` is only for live tables; add `provider` or `url`"),
+            ("provider = 'a'\nurl = 'https://x'", "line 2: `provider` and `url` cannot be combined; keep one"),
+            ("provider = 'a'\nevery = '1s'", "line 3: `every` must be \"start\" or a time of at least 10s, such as \"5m\""),
+            ("provider = 'a'\nhistory = '1h'", "line 3: `history` must be a time from 1d to 20y, such as \"2y\""),
+            ("provider = 'a'\nrows = 'x'", "line 3: `rows` is only for a `url`; a provider's description sets it"),
             ("provider = 'a'\ntokens = 'some'", "line 3: `tokens` must be \"all\" or \"watchlist\""),
             ("url = 'ftp://x'", "line 2: `url` must begin with https://"),
-            ("url = 'https://x/{tokn}'", "line 2: unknown placeholder `tokn`, did you mean `token`?"),
-            ("provider = 'a'\nsource = 'b'\ntable = 'c'", "line 2: `provider` and `source` both say where the rows are: keep one"),
+            ("url = 'https://x/{tokn}'", "line 2: unknown placeholder `tokn`; did you mean `token`?"),
+            ("provider = 'a'\nsource = 'b'\ntable = 'c'", "line 2: `provider` and `source` cannot be combined; keep one"),
         ] {
             let error = Manifest::parse(&format!("[tables.candles]\n{text}")).expect_err(text);
             assert_eq!(error.to_string(), expected, "{text}");
         }
         let error = Manifest::parse("[tables.posts]\nprovider = 'a'\ninterval = '1d'").expect_err("of candles");
-        assert_eq!(error.to_string(), "line 3: `interval` is of candles");
+        assert_eq!(error.to_string(), "line 3: `interval` is only for candles");
     }
 }

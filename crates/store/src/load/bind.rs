@@ -189,9 +189,9 @@ fn claim<'n>(column: &Column, mut claims: impl Iterator<Item = &'n String>) -> R
     let Some(second) = claims.next() else { return Ok(Some(first.clone())) };
     let advice = format!("choose one in dataset.toml: columns = {{ {} = \"NAME\" }}", column.name);
     Err(if same(first, second) {
-        format!("two columns are named `{}`; rename one", first.trim())
+        format!("has two columns named `{}`; rename one", first.trim())
     } else {
-        format!("two columns match `{}`: `{first}` and `{second}`; {advice}", column.name)
+        format!("has two columns that match `{}`, `{first}` and `{second}`; {advice}", column.name)
     })
 }
 

@@ -175,7 +175,7 @@ fn trap_explained() -> Explanation {
             part: Part::Holders,
             what: "no funding data".into(),
             codes: vec![AnomalyCode::SybilHolders, AnomalyCode::PrivilegedSellers],
-            supply: "add the table `funding` (from_address, to_address, timestamp): who paid for whose first transaction".into(),
+            supply: "add the table `funding` (from_address, to_address, timestamp): payers of wallets' first transactions".into(),
         }],
         token_similarity: None,
         holders: Some(HolderMetrics {
