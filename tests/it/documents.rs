@@ -107,7 +107,7 @@ fn every_page_is_found_and_every_link_leads_somewhere() {
                 let place = Path::new(&file).parent().unwrap().join(target);
                 let climbs = place.components().fold(0, |depth, part| depth + if part == Component::ParentDir { -1 } else { 1 });
                 assert!(!file.starts_with("docs/") || climbs >= 2, "{file}: `{target}` leads out of the book");
-                assert!(folder.join(target).exists(), "{file}: `{target}` does not exist");
+                assert!(folder.join(target).exists(), "{file}: `{target}` is not there");
                 links += 1;
             }
         }

@@ -312,7 +312,7 @@ impl FrontEnds {
         let output = command.stdin(Stdio::null()).output().unwrap();
         // The estimated cost of remote fetches is printed beside the answer.
         let said = String::from_utf8(output.stderr).unwrap();
-        let cost = |line: &str| line.contains(" elsewhere, up to ") || line.contains(" rows of `warehouse`, about ");
+        let cost = |line: &str| line.contains(" remote file") || line.contains(" rows from `warehouse`, about ");
         let said = said.split_inclusive('\n').filter(|line| !cost(line)).collect();
         (output.status.code().unwrap_or(-1), output.stdout, said)
     }

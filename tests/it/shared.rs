@@ -11,9 +11,9 @@ pub(crate) fn shared(path: &str) -> Option<String> {
     }
     assert!(
         env::var_os("TOKENDECK_SHARED").is_none_or(|value| value != "required"),
-        "`{whole}` does not exist, and TOKENDECK_SHARED asks for it"
+        "`{whole}` is not there, and TOKENDECK_SHARED asks for it"
     );
-    skipped(&format!("`{whole}` does not exist"));
+    skipped(&format!("`{whole}` is not there"));
     None
 }
 

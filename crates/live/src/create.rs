@@ -79,7 +79,7 @@ mod tests {
         assert_eq!(manifest.title.as_deref(), Some("my \"deck\""));
         assert!(["tokens", "pools", "candles", "yields"].iter().all(|table| manifest.tables[table].live.is_some()), "{text}");
         assert_eq!(manifest.tables["contracts"].node.as_deref(), Some("mainnet"));
-        assert!(create(&place, &[], built_in(), None).expect_err("there").contains("is there already"));
+        assert!(create(&place, &[], built_in(), None).expect_err("there").contains("exists and is not empty"));
         let error = create(&folder.path().join("b"), &["binanc".to_owned()], built_in(), None).expect_err("misspelt");
         assert_eq!(error, "`binanc` is not a provider; did you mean `binance`?");
     }

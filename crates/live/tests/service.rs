@@ -225,11 +225,7 @@ fn what_fails_is_said_in_words_and_what_was_there_stays() {
     let list = candles(19_990..20_001, 7.0);
     let troubles: [(&str, ServiceReply, &str); 9] = [
         ("busy", ServiceReply::status(503), "Market returned 503 on every try: it is busy or broken"),
-        (
-            "too often",
-            ServiceReply::status(429).with("retry-after", "500"),
-            "Market returned 429 and asks to wait 500 s",
-        ),
+        ("too often", ServiceReply::status(429).with("retry-after", "500"), "Market returned 429 and asks to wait 500 s"),
         (
             "no key",
             ServiceReply::status(401),
@@ -327,11 +323,11 @@ fn nothing_is_asked_without_consent_and_a_dataset_reaches_no_private_address() {
     let service = Service::new(market(20_000));
     for consent in [Consent::Ask, Consent::Never] {
         let setup = Setup { wire: wire(consent, Vec::new()), ..Setup::new(&service, CANDLES) };
-        assert!(setup.failure().contains("is not asked"), "{consent:?}");
+        assert!(setup.failure().contains("is blocked"), "{consent:?}");
     }
     let mut setup = Setup::new(&service, CANDLES);
     setup.providers.insert("market".to_owned(), provider("market", MARKET, &service.url, ProviderOrigin::Dataset));
-    assert!(setup.failure().contains("is at an address of this machine or its network"));
+    assert!(setup.failure().contains("has a private address (this machine or its network)"));
     assert_eq!(service.asked(), Vec::<String>::new());
     // Nor does it get the address or the key that the person set for a provider of that name.
     let own = Source {
@@ -342,7 +338,7 @@ fn nothing_is_asked_without_consent_and_a_dataset_reaches_no_private_address() {
         ..Source::default()
     };
     setup.wire = wire(Consent::Always, vec![own.clone()]);
-    assert!(setup.failure().contains("is at an address of this machine or its network"));
+    assert!(setup.failure().contains("has a private address (this machine or its network)"));
     assert_eq!(service.asked(), Vec::<String>::new());
     // One of the person's own does.
     setup.providers.insert("market".to_owned(), provider("market", MARKET, "https://far.example.org", ProviderOrigin::Own));
@@ -355,7 +351,7 @@ fn a_key_goes_to_its_service_and_nowhere_else() {
     let text = MARKET.replace("per_minute", "key = { query = 'apikey' }\nper_minute");
     let mut setup = Setup::new(&service, CANDLES);
     setup.providers.insert("market".to_owned(), provider("market", &text, &service.url, ProviderOrigin::Own));
-    assert!(setup.failure().contains("needs a key: put it into an environment variable"));
+    assert!(setup.failure().contains("requires a key; put it into an environment variable"));
     // A variable that is set wherever tests run.
     let own =
         |variable: &str| Source { name: "market".into(), kind: SourceKind::Provider, token_env: variable.into(), ..Source::default() };
@@ -407,7 +403,7 @@ fn a_provider_gets_no_more_requests_than_its_day_allows() {
     let described = MARKET.replace("per_minute", "per_day = 3\nper_minute");
     setup.providers = [("market".to_owned(), provider("market", &described, &service.url, ProviderOrigin::Own))].into();
     let failure = setup.failure();
-    assert!(failure.contains("is not asked before tomorrow (UTC), as its 3 requests of a day are used"), "{failure}");
+    assert!(failure.contains("has reached its limit of 3 requests for today (UTC)"), "{failure}");
     assert_eq!(service.asked().len(), 3);
     assert_eq!(setup.candles().len(), 200, "the pages that came are kept");
 }

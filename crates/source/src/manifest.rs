@@ -324,7 +324,7 @@ mod tests {
             ("[tables.candles.columns]\nopen = { scale = 'x' }", "line 2: `scale` must be a number"),
             (
                 "[tables.candles.columns]\ntimestamp = { scale = 2 }",
-                "line 2: `scale` is for a number, but `timestamp` is a time: ISO 8601 or epoch",
+                "line 2: `scale` is for numbers, but `timestamp` is a time: ISO 8601 or epoch",
             ),
             ("[tables.holders]\nunit = 'wei'", "line 2: `unit` must be \"raw\", \"whole\", \"usd\" or \"token\""),
             ("[tables.holders.columns]\nbalance = { unit = 'usd' }", "line 2: `unit` of `balance` must be \"whole\", \"raw\" or \"token\""),
@@ -343,25 +343,22 @@ mod tests {
             ),
             ("[tables.gas]\ncoin = 'BTC'", "line 2: `coin` must be the symbol of a coin, in a table whose rows belong to one token"),
             ("[tables.posts]\nsource = 'warehouse'", "line 2: `source` needs a `table` or a `query`"),
-            (
-                "[tables.posts]\ntable = 'posts'",
-                "line 2: `table` needs a `source`: a [sources.NAME] of config.toml",
-            ),
+            ("[tables.posts]\ntable = 'posts'", "line 2: `table` needs a `source`: a [sources.NAME] of config.toml"),
             ("[tables.transfers]\nsource = ''", "line 2: `source` must be the name of a source: a [sources.NAME] of config.toml"),
             ("[tables.transfers]\nsource = 'w'\npath = 'x.csv'", "line 3: `path` and `source` cannot be combined; keep one"),
             ("[tables.transfers]\nsource = 'w'\nfrom_block = -1", "line 3: `from_block` must be a whole number from 0 to 9007199254740992"),
             ("[tables.posts]\nfrom_block = 1", "line 2: `from_block` is only for transfers and holder_counts whose `source` is a node"),
             ("[tables.posts]\nsource = 'w'\nquery = 'select 1'\ntable = 'x'", "line 4: `table` and `query` cannot be combined; keep one"),
-            ("[tables.posts]\nsource = 'w'\nquery = 'select 1'\nfinal = true", "line 4: `final` is only for a `table`; write FINAL in the query"),
+            (
+                "[tables.posts]\nsource = 'w'\nquery = 'select 1'\nfinal = true",
+                "line 4: `final` is only for a `table`; write FINAL in the query",
+            ),
             (
                 "[tables.posts]\nsource = 'w'\ntable = 'x'\nread = 'in place'",
                 "line 4: `read` must be \"bring\": only candles, holders and transfers can be queried in place",
             ),
             ("[tables.candles]\nsource = 'w'\ntable = 'x'\nread = 'there'", "line 4: `read` must be \"bring\" or \"in place\""),
-            (
-                "[tables.posts]\nsource = 'w'\ntable = 'x'\npath = 'x.csv'",
-                "line 4: `path` and `source` cannot be combined; keep one",
-            ),
+            ("[tables.posts]\nsource = 'w'\ntable = 'x'\npath = 'x.csv'", "line 4: `path` and `source` cannot be combined; keep one"),
             (
                 "[tables.dexes]\nset={chain='eth'}\ncolumns={chain='x'}",
                 "line 3: `dexes.chain` has both a constant in `set` and a column in `columns`; keep one",

@@ -199,7 +199,7 @@ mod tests {
             assert!(is_ours(Err(TryLockError::Error(io::Error::from_raw_os_error(number))), path));
         }
         assert!(is_ours(Ok(()), path) && !is_ours(Err(TryLockError::WouldBlock), path));
-        assert!(take_notices().iter().any(|notice| notice.contains("/there/lock") && notice.contains("a second one")));
+        assert!(take_notices().iter().any(|notice| notice.contains("/there/lock") && notice.contains("a second process")));
     }
 
     #[test]

@@ -40,8 +40,8 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stopped => f.write_str("was canceled"),
-            Self::Changed => f.write_str("changed while it was read; reload the data"),
-            Self::CutOff => f.write_str("closed the connection before it responded"),
+            Self::Changed => f.write_str("changed while being read; reload the data"),
+            Self::CutOff => f.write_str("closed the connection early"),
             Self::Busy => f.write_str("returned 503: the server is busy"),
             Self::NoParts => f.write_str("is unreadable: the server sends neither byte ranges nor the whole file"),
             Self::UnknownCode(code) => write!(f, "is unavailable: the server failed with code {code}"),

@@ -177,15 +177,15 @@ mod tests {
             assert_eq!((place.origin().as_str(), place.path.as_str(), place.fixed()), (origin, path, fixed), "{text}");
         }
         for (text, says) in [
-            ("ftp://x/y", "begins with none of"),
-            ("s3://key:secret@bucket/x", "names a user"),
+            ("ftp://x/y", "must begin with one of"),
+            ("s3://key:secret@bucket/x", "contains a user name"),
             ("https://h/x?X-Amz-Signature=1", "has a query"),
-            ("https://h/*.csv", "lists no files"),
-            ("https://h/", "names no file"),
-            ("s3:///x", "names no place"),
-            ("s3://b/../x", "names no file"),
-            ("s3://a b/x", "names no place"),
-            ("hf://models/me/set/x", "names no data set"),
+            ("https://h/*.csv", "don't list files"),
+            ("https://h/", "has no file path"),
+            ("s3:///x", "has no valid host or bucket"),
+            ("s3://b/../x", "has no file path"),
+            ("s3://a b/x", "has no valid host or bucket"),
+            ("hf://models/me/set/x", "has no dataset name"),
             ("hf://datasets/me/x.csv", "names no"),
         ] {
             let error = UrlPattern::parse(text).expect_err(text);

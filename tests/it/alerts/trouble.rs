@@ -39,12 +39,12 @@ fn a_store_that_fails_loses_nothing_and_fires_nothing_twice() {
     });
     assert_eq!(
         said,
-        "alerts cannot be checked: The job store cannot be used right now: check that its disk has room and is writable, then ask again."
+        "alerts cannot be checked: The job store cannot be used right now: check that the disk is not full and is writable, then ask again."
     );
     // The previous check remains valid and readable.
     assert_eq!((bench.alert(&id).holds, bench.alert(&id).fired, bench.list().fired.len()), (0, 0, 0));
     let refused = bench.jobs.add_alert(&request(None, "price>5"), &Progress::default()).unwrap_err();
-    assert!(refused.code == Code::Busy && refused.detail.contains("its disk has room"), "{refused:?}");
+    assert!(refused.code == Code::Busy && refused.detail.contains("the disk is not full"), "{refused:?}");
     assert_eq!(bench.list().alerts.len(), 1);
     beside.execute_batch("DROP TRIGGER no_fired; DROP TRIGGER no_alert").unwrap();
     wait_until("it fires", || bench.alert(&id).fired == 1);

@@ -110,7 +110,9 @@ fn cases() -> Vec<Case> {
             rows("0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984,2024-01-01,5\n0x1f9840A85d5aF5bf1D1762F925BDADDc4201F984,2024-01-02,5\n"),
             2,
             0,
-            &["Warning holder_counts.csv:2 token_address `0x1f9840A85d5aF5bf1D1762F925BDADDc4201F984`: the letter case does not match the EIP-55 checksum; the address is accepted, but compare it with its source"],
+            &[
+                "Warning holder_counts.csv:2 token_address `0x1f9840A85d5aF5bf1D1762F925BDADDc4201F984`: the letter case does not match the EIP-55 checksum; the address is accepted, but compare it with its source",
+            ],
         ),
         case(
             "a column that is none of ours",
@@ -259,7 +261,7 @@ fn without_usable_tokens_there_is_one_clear_line() {
     let bad_tokens = folder(&[("tokens.csv", b"symbol\nUNI\n")]);
     for (folder, expected) in [
         (none.path(), "no `tokens` table in"),
-        (empty.path(), "is empty: put a `tokens` table there"),
+        (empty.path(), "is empty; add a `tokens` table"),
         (bad_toml.path(), "dataset.toml, line 1: unknown key `titel`; did you mean `title`?"),
         (bad_tokens.path(), "is unusable: `tokens.csv` lacks the column `token_address`"),
         (&empty.path().join("nowhere"), "cannot be read"),

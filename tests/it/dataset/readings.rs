@@ -36,7 +36,7 @@ fn decimal_signs_are_the_columns_own() {
 fn what_does_not_tell_its_sign_is_left_empty_and_asked_for() {
     let (read, found) = volumes(&["1,234", "5,678"], "");
     assert!(read.iter().all(|volume| volume.is_nan()), "{read:?}");
-    assert!(found[0].contains("say decimal = \",\" or \".\" in dataset.toml"), "{found:?}");
+    assert!(found[0].contains("set decimal = \",\" or \".\" in dataset.toml"), "{found:?}");
     for (sign, expected) in [(",", [1.234, 5.678]), (".", [1_234.0, 5_678.0])] {
         let (read, found) = volumes(&["1,234", "5,678"], &format!("[tables.candles]\ndecimal = '{sign}'\n"));
         assert_eq!((read.as_slice(), found.len()), (&expected[..], 0), "{found:?}");

@@ -51,7 +51,7 @@ fn candles_that_cannot_be_are_told_wherever_the_table_is() {
     judged(&load_files(&files).expect("loads"), "in memory");
     let (folder, cache) = (folder(&files), tempfile::tempdir().unwrap());
     let options = CacheOptions { folder: Some(cache.path().to_owned()), rows_min: 20, ..CacheOptions::default() };
-    for what in ["brought into the cache", "from the cache"] {
+    for what in ["cannot be cached", "from the cache"] {
         let dataset = load_with(folder.path(), &options, &Silent).expect("loads");
         assert!(table(&dataset, "candles").large().is_some());
         judged(&dataset, what);
@@ -116,7 +116,7 @@ fn a_volume_in_usd_and_transfers_in_whole_tokens_are_told() {
     let found = findings(table(&dataset, "candles"));
     assert!(found[0].contains("volume `UNI: 1.800e6 USD per candle, market cap 2.000e3`: the median of volume times price"), "{found:?}");
     let found = findings(table(&dataset, "transfers"));
-    assert!(found[0].contains(":30 value `UNI: up to 3.000e-17 in 30 transfers`: no transfer moves a millionth"), "{found:?}");
+    assert!(found[0].contains(":30 value `UNI: up to 3.000e-17 in 30 transfers`: every transfer moves less than a millionth"), "{found:?}");
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn supplies_and_balances_in_smallest_units_are_told_with_the_line_that_mends_the
         );
         let dataset = load_texts(&[("tokens.csv", &tokens)]).expect("loads");
         let found = findings(table(&dataset, "tokens"));
-        let line = "say so in dataset.toml: [tables.tokens.columns] total_supply = { unit = \"raw\" }";
+        let line = "add to dataset.toml: [tables.tokens.columns] total_supply = { unit = \"raw\" }";
         assert_eq!(
             found.iter().any(|found| told.is_some_and(|told| found.contains(told)) && found.contains(line)),
             told.is_some(),

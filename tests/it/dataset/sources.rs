@@ -103,7 +103,7 @@ fn transfers_come_in_whole_tokens_scaled_or_through_doubles() {
     assert_eq!(read, [some("11121000000"), some("2000000")]);
     let (read, found) = values(&["2.54e21", "7"], "approximate = true");
     assert_eq!(read, [some("2540000000000000000000"), some("7")]);
-    assert!(found[0].contains("`value` is approximate, as dataset.toml says"), "{found:?}");
+    assert!(found[0].contains("`value` is approximate, as marked in dataset.toml"), "{found:?}");
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn blocks_give_transfers_their_times() {
     assert_eq!(times, [Some("2024-01-01T00:00:00Z".to_owned()), None]);
     assert_eq!(
         findings(table(&dataset, "transfers")),
-        ["Note transfers.csv timestamp: 1 rows they have no time get their block's time from `blocks`"]
+        ["Note transfers.csv timestamp: 1 row without a time: filled with the block time from `blocks`"]
     );
 }
 
@@ -153,10 +153,8 @@ fn a_missing_column_is_answered_with_the_lines_that_would_do() {
     let dataset = load_texts(&[("candles.csv", "timestamp,open,high,low,close\n2024-01-01,2,3,1,2\n")]).expect("loads");
     let state = format!("{:?}", table(&dataset, "candles").state);
     assert!(state.contains("[tables.candles.set] token_address ="), "{state}");
-    assert!(
-        dataset.absence_reason("candles").unwrap().starts_with("The `candles` table is unusable: `candles.csv` lacks")
-    );
-    assert!(dataset.absence_reason("posts").unwrap().starts_with("The loaded datasets have no `posts` table"));
+    assert!(dataset.absence_reason("candles").unwrap().starts_with("The `candles` table is unusable: `candles.csv` lacks"));
+    assert!(dataset.absence_reason("posts").unwrap().starts_with("The dataset has no `posts` table"));
     assert_eq!(dataset.absence_reason("tokens"), None);
 }
 

@@ -178,7 +178,7 @@ fn one_column_for_several_prices_is_warned_of_in_a_dataset() {
     desk.write("data/candles.csv", format!("token_address,timestamp,p\n{}", rows(|i| format!("{UNI},2024-01-{i:02},{i}\n"))));
     let dataset = desk.dataset();
     let counts = dataset.table("candles").unwrap().findings.counts();
-    assert!(counts.iter().any(|count| count.reason.starts_with("open, high, low, close are one column, `p`")), "{counts:?}");
+    assert!(counts.iter().any(|count| count.reason.starts_with("open, high, low, close are read from the same column, `p`")), "{counts:?}");
 }
 
 #[test]

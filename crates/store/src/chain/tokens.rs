@@ -68,7 +68,10 @@ pub(crate) fn fill(states: &ChainStates, table: &mut Table, anew: bool, stopped:
         let count = bare.iter().filter(|token| !facts.contains_key(*token)).count();
         let origin = states.nodes.origin();
         let reason = if count > 0 {
-            format!("the names of {count} tokens, listed by address, are unknown: `{origin}` {fault}")
+            format!(
+                "the names of {}, listed by address, are unknown: `{origin}` {fault}",
+                model::format::many(count as u64, "token", "tokens")
+            )
         } else {
             format!("names and supplies are from an earlier read: `{origin}` {fault}")
         };

@@ -64,8 +64,8 @@ mod tests {
     fn of_two_tokens_at_one_address_one_is_held_and_the_other_named() {
         const HEAD: &str = "token_address,symbol,name,chain,decimals,price,market_cap,listed\n";
         for (rows, symbol, chains, apart) in [
-            ("0x1,OP,A,op,18,1.5,9,\n0x1,FAKE,B,base,6,0.1,,", "OP", "oeth", "FAKE on base, beside OP on oeth"),
-            ("0x1,FAKE,B,base,18,,,\n0x1,OP,A,op,18,,,true", "OP", "oeth", "FAKE on base, beside OP on oeth"),
+            ("0x1,OP,A,op,18,1.5,9,\n0x1,FAKE,B,base,6,0.1,,", "OP", "oeth", "FAKE on base, next to OP on oeth"),
+            ("0x1,FAKE,B,base,18,,,\n0x1,OP,A,op,18,,,true", "OP", "oeth", "FAKE on base, next to OP on oeth"),
             ("0x1,A,A,eth,18,,,\n0x1,A,A,base,6,,,", "A", "base", "A on eth, beside A on base"),
             ("0x1,A,A,eth,,1,5,\n0x1,A,A,base,,1.2,,", "A", "eth", "A on base, beside A on eth"),
             // More chains, then the first chain.

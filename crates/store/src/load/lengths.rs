@@ -87,7 +87,10 @@ mod tests {
         // One series after the other: between successive candles a larger difference is allowed.
         let after = start + 30..start + 40;
         assert_eq!(told(days(one.clone(), 10.0) + &hours(after.clone(), 13.0)), Vec::<String>::new());
-        assert_eq!(told(days(one.clone(), 10.0) + &hours(after.clone(), 20.0)), ["A: 10 in 1d candles, 20 in 1h candles, 2024-11-03T00:00:00Z"]);
+        assert_eq!(
+            told(days(one.clone(), 10.0) + &hours(after.clone(), 20.0)),
+            ["A: 10 in 1d candles, 20 in 1h candles, 2024-11-03T00:00:00Z"]
+        );
         assert_eq!(told(hours(one.clone(), 10.0) + &days(after, 20.0)), ["A: 20 in 1d candles, 10 in 1h candles, 2024-11-03T00:00:00Z"]);
         assert_eq!(told(days(one, 10.0) + &hours(start + 60..start + 70, 20.0)), Vec::<String>::new(), "a month later");
     }

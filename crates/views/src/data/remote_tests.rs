@@ -57,7 +57,7 @@ impl Fetch for Pages {
         let FetchKey::Table(ask) = key else { return Err(FetchError::Cancelled) };
         let AskKind::Page(page) = &ask.wanted else { return Err(FetchError::Cancelled) };
         if self.fails {
-            return Err(FetchError::Unavailable("nobody answers".to_owned()));
+            return Err(FetchError::Unavailable("is unreachable".to_owned()));
         }
         // In an order of its own: the largest balance is in the first row.
         if let [("balance", true)] = page.sort[..] {
@@ -140,7 +140,7 @@ fn rows_that_cannot_be_fetched_say_why_and_are_not_asked_for_over_and_over() {
     let (stage, mut view) = bench(pages);
     for _ in 0..5 {
         let text = seen(&stage, &mut view);
-        assert!(text.contains("nobody answers") || text.contains("cannot be had from `warehouse`"), "{text}");
+        assert!(text.contains("is unreachable") || text.contains("cannot be had from `warehouse`"), "{text}");
     }
     assert_eq!(asked.load(Ordering::Acquire), 1);
 }

@@ -101,7 +101,7 @@ const CASES: &[Case] = &[
         "",
     ),
     (
-        |f| f.reached = Some(vec![("https://a".to_owned(), Err("nobody answers".to_owned()))]),
+        |f| f.reached = Some(vec![("https://a".to_owned(), Err("is unreachable".to_owned()))]),
         "reached",
         LineVerdict::Mend,
         "https://a nobody",

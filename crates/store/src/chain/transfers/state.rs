@@ -231,7 +231,7 @@ mod tests {
             fs::write(files.state_path(), kept(version)).expect("a state");
             let reason = files.load().err();
             assert_eq!(reason.is_some(), refused, "{version}");
-            assert!(reason.is_none_or(|reason| reason.contains(&format!("has version {version} and this program knows"))));
+            assert!(reason.is_none_or(|reason| reason.contains(&format!("was written by a newer version (format {version};"))));
             assert_eq!(fs::read_to_string(files.state_path()).expect("the state"), kept(version));
         }
     }
