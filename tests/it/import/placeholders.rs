@@ -145,7 +145,7 @@ fn yields_that_look_like_fractions_are_told_in_a_dataset() {
         );
         let dataset = desk.dataset();
         let counts = dataset.table("yields").unwrap().findings.counts();
-        assert_eq!(counts.iter().any(|count| count.reason.starts_with("no yield is as much as 1 %")), told, "{rate}: {counts:?}");
+        assert_eq!(counts.iter().any(|count| count.reason.starts_with("no yield reaches 1%")), told, "{rate}: {counts:?}");
     }
 }
 
