@@ -191,7 +191,7 @@ mod tests {
         let tokens = Table { findings, rows_bad: 102, ..Table::absent(schema::table("tokens").expect("a table")) };
         let posts = Table { state: TableState::Unusable("is damaged".into()), ..Table::absent(schema::table("posts").expect("a table")) };
         for (reason, named) in
-            [("`posts.csv.gz` is cut off", "posts.csv.gz"), ("`a`, `b` all claim to be it", "posts"), ("is gone", "posts")]
+            [("`posts.csv.gz` is cut off", "posts.csv.gz"), ("several files match the table: `a`, `b`", "posts"), ("is gone", "posts")]
         {
             assert_eq!(file_of(&posts, reason), named);
         }

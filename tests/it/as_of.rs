@@ -154,7 +154,7 @@ fn a_day_before_the_data_is_refused_with_the_first_day() {
             assert!(is_answered, "{target} {day}: {}", reply.status);
             if status == 400 {
                 let body: Value = serde_json::from_slice(&reply.body).unwrap();
-                let says = "The data begin 2026-01-01: nothing is known before. Ask for that day or later.";
+                let says = "The data starts on 2026-01-01. Choose that day or later.";
                 assert_eq!((body["code"].as_str(), body["detail"].as_str()), (Some("invalid_parameter"), Some(says)), "{body}");
             } else {
                 assert!(reply.status < 500 && reply.status != 400, "{target} {day}: {}", reply.status);

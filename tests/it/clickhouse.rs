@@ -211,21 +211,21 @@ fn rows_of_an_engine_are_the_rows_of_a_file() {
 /// Engine failures, and the message for the user.
 const TROUBLES: &[(Trouble, &str)] = &[
     (Trouble::Said, "failed with code 395"),
-    (Trouble::Fewer(2_900), "gave 2,900 rows where 10,000 were counted"),
-    (Trouble::Broken(2_900), "was cut off"),
+    (Trouble::Fewer(2_900), "returned 2,900 rows, but 10,000 were counted"),
+    (Trouble::Broken(2_900), "closed the connection early"),
     (Trouble::Behind(10_000), "failed with code 395"),
     (Trouble::Behind(2_900), "failed with code 395"),
-    (Trouble::Cut(0), "cannot be read"),
-    (Trouble::Cut(100_000), "cannot be read"),
-    (Trouble::Stall(50_000), "does not answer within 1 s"),
-    (Trouble::Noise, "cannot be read"),
+    (Trouble::Cut(0), "unreadable rows"),
+    (Trouble::Cut(100_000), "unreadable rows"),
+    (Trouble::Stall(50_000), "timed out after 1 s"),
+    (Trouble::Noise, "unreadable rows"),
     (Trouble::Fails(500, 201), "quota is used up"),
     (Trouble::Fails(500, 241), "needs more memory"),
-    (Trouble::Fails(500, 279), "cannot be reached"),
-    (Trouble::Fails(500, 210), "cannot be reached"),
+    (Trouble::Fails(500, 279), "is unreachable"),
+    (Trouble::Fails(500, 210), "is unreachable"),
     (Trouble::Fails(500, 288), "GLOBAL IN"),
-    (Trouble::Fails(500, 396), "more rows than it had counted"),
-    (Trouble::Fails(403, 516), "is not given to this user"),
+    (Trouble::Fails(500, 396), "more rows than were counted"),
+    (Trouble::Fails(403, 516), "is not accessible"),
 ];
 
 #[test]
@@ -322,7 +322,7 @@ fn no_query_is_sent_before_the_person_agrees() {
     for consent in [Consent::Never, Consent::Ask] {
         let wire = wire_of(vec![source(&bench.server.url())], consent);
         let dataset = bench.load(&wire, 1_000);
-        assert!(reason(&dataset).contains("is not asked"), "{}", reason(&dataset));
+        assert!(reason(&dataset).contains("is blocked"), "{}", reason(&dataset));
         let open = origins_to_agree(bench.path(), &wire);
         assert_eq!(open, if consent == Consent::Ask { vec!["clickhouse://warehouse"] } else { Vec::new() });
     }
@@ -339,7 +339,7 @@ fn a_query_over_a_limit_is_not_sent() {
     bench.server.shared.estimate.store(6_000, Ordering::Release);
     let wire = wire_of(vec![Source { scan_rows_max: 5_999, ..source(&bench.server.url()) }], Consent::Always);
     let dataset = bench.load(&wire, 1_000);
-    assert!(reason(&dataset).contains("would read 6,000 rows there, and 5,999 may be"), "{}", reason(&dataset));
+    assert!(reason(&dataset).contains("would scan 6,000 rows, more than the limit of 5,999"), "{}", reason(&dataset));
     let sources = vec![source(&bench.server.url())];
     let options = WireOptions { consent: Consent::Always, sources, timeouts: timeouts(), budget: 1_000, ..WireOptions::default() };
     let dataset = bench.load(&wire_with(options), 1_000);
@@ -383,5 +383,5 @@ fn a_silent_engine_is_given_up_in_time() {
     let bench = Bench::new(100);
     *bench.server.shared.short.lock().unwrap() = Some(Trouble::Stall(0));
     let reason = reason(&bench.load(&bench.wire_for(Trouble::Stall(0)), 1_000));
-    assert!(reason.contains("does not answer within 1 s"), "{reason}");
+    assert!(reason.contains("timed out after 1 s"), "{reason}");
 }

@@ -312,7 +312,7 @@ impl FrontEnds {
         let output = command.stdin(Stdio::null()).output().unwrap();
         // The estimated cost of remote fetches, and how long a busy machine has waited for them, are printed beside the answer.
         let said = String::from_utf8(output.stderr).unwrap();
-        let beside = [" elsewhere, up to ", " rows of `warehouse`, about ", "waiting for `warehouse`"];
+        let beside = [" remote file", " rows from `warehouse`, about ", "waiting for `warehouse`"];
         let said = said.split_inclusive('\n').filter(|line| !beside.iter().any(|text| line.contains(text))).collect();
         (output.status.code().unwrap_or(-1), output.stdout, said)
     }

@@ -325,7 +325,7 @@ fn folders_that_where_leaves_out_are_not_fetched() {
     let dataset = bench.load(&wire(&bench.server)).unwrap();
     let table = dataset.table("candles").unwrap();
     assert_eq!((table.height(), table.sources.len()), (196, 2), "{:?}", table.findings.kept());
-    assert!(table.findings.kept().iter().any(|finding| finding.reason == "`where` leaves out 2 files by the names of their folders"));
+    assert!(table.findings.kept().iter().any(|finding| finding.reason == "`where` excludes 2 files by their folder names"));
     let asked = bench.server.shared.requests.lock().unwrap().join("");
     assert!(asked.contains("2024-01-02") && !asked.contains("2024-01-01/x") && !asked.contains("2024-01-04/x"));
 }

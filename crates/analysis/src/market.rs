@@ -428,7 +428,7 @@ mod tests {
         assert_eq!(figures(&dataset), (Some(2.0), Some(100.0), Some(7.0), Some(1)));
         assert_eq!(figures(&at(1).expect("a cut")), (Some(8.0), None, None, None));
         let refused = at(2).expect_err("before the end of the first candle");
-        assert_eq!(refused, "The data begin 2026-01-01: nothing is known before. Ask for that day or later.");
+        assert_eq!(refused, "The data starts on 2026-01-01. Choose that day or later.");
     }
 
     #[test]

@@ -226,10 +226,10 @@ impl Run<'_> {
                 let (column, value) = repeat.differs.clone().unzip();
                 let reason = match column {
                     _ if repeat.same => "a later row is identical; this row is omitted".to_owned(),
-                    Some(column) => {
-                        format!("a later row has the same {key} but another value in `{column}`; the later row wins")
-                    }
-                    None => format!("a later row has the same {key}; the later row wins"),
+                    Some(column) => format!(
+                        "a later row has the same {key} but another value in `{column}`; the later row is kept, this one is excluded"
+                    ),
+                    None => format!("a later row has the same {key}; the later row is kept, this one is excluded"),
                 };
                 let (column, row, name) = (column.map(str::to_owned), Some(repeat.row.into()), file.file.clone());
                 if !repeat.same {

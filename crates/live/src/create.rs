@@ -54,7 +54,7 @@ pub fn create(folder: &Path, providers: &[String], known: &Providers, node: Opti
     let file = folder.join(FILE);
     if file.exists() || fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(format!(
-            "`{}` is there already, and not empty: name another folder, or write [tables.candles] provider = … into its dataset.toml",
+            "`{}` exists and is not empty; choose another folder, or add [tables.candles] provider = … to its dataset.toml",
             folder.display()
         ));
     }
@@ -79,8 +79,8 @@ mod tests {
         assert_eq!(manifest.title.as_deref(), Some("my \"deck\""));
         assert!(["tokens", "pools", "candles", "yields"].iter().all(|table| manifest.tables[table].live.is_some()), "{text}");
         assert_eq!(manifest.tables["contracts"].node.as_deref(), Some("mainnet"));
-        assert!(create(&place, &[], built_in(), None).expect_err("there").contains("is there already"));
+        assert!(create(&place, &[], built_in(), None).expect_err("there").contains("exists and is not empty"));
         let error = create(&folder.path().join("b"), &["binanc".to_owned()], built_in(), None).expect_err("misspelt");
-        assert_eq!(error, "`binanc` is no provider, did you mean `binance`?");
+        assert_eq!(error, "`binanc` is not a provider; did you mean `binance`?");
     }
 }

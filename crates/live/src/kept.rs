@@ -72,7 +72,7 @@ impl Kept<'_> {
         let time = newest_part.map_or(now.0, |newest| newest.max(now.0));
         let free = |number: u32| folder.join(format!("{time:015}-{number:04}.parquet"));
         let path = (0..10_000).map(free).find(|path| !path.exists());
-        let path = path.ok_or_else(|| format!("`{}` has too many parts of one moment", folder.display()))?;
+        let path = path.ok_or_else(|| format!("`{}` has too many files with the same time", folder.display()))?;
         write(&path, frame)?;
         self.bring_together()
     }
@@ -234,8 +234,9 @@ pub(crate) fn read(path: &Path) -> Result<Option<DataFrame>, String> {
     if !path.exists() {
         return Ok(None);
     }
-    let rows = parquet_rows(path, HISTORY_BYTES_MAX).unwrap_or_else(|| Err("it is too large".to_owned()));
-    rows.map(Some).map_err(|reason| format!("`{}` cannot be read: {reason}; move it away, and its rows are fetched again", path.display()))
+    let rows = parquet_rows(path, HISTORY_BYTES_MAX).unwrap_or_else(|| Err("the file is too large".to_owned()));
+    rows.map(Some)
+        .map_err(|reason| format!("cannot read `{}`: {reason}; move it away, and tokendeck fetches its rows again", path.display()))
 }
 
 fn write(path: &Path, frame: DataFrame) -> Result<(), String> {

@@ -108,7 +108,7 @@ impl Asker<'_> {
             if number == most {
                 fetched
                     .notes
-                    .extend((most > 1).then(|| format!("{most} pages were asked for and there are more: older rows may be missing")));
+                    .extend((most > 1).then(|| format!("the service has more than the {most} pages requested; older rows may be missing")));
                 break (false, None);
             }
             number += 1;
@@ -154,7 +154,7 @@ impl Asker<'_> {
         let other = elsewhere(self.wire, ask.provider);
         let Some(request) = ask.page(page, other.as_deref(), known) else { return Err(AskOutcome::Unknown) };
         let failed = |fault: Fault| if fault == Fault::Stopped { AskOutcome::Stopped } else { AskFault::of_service(fault.to_string()) };
-        let host = origin(&request.url).ok_or_else(|| AskFault::of_service("has no URL that can be asked"))?;
+        let host = origin(&request.url).ok_or_else(|| AskFault::of_service("has no valid URL"))?;
         self.wire.may_ask(self.dataset, &host).map_err(failed)?;
         let (watch, id) = (Arc::clone(&self.watch), ask.provider.id.clone());
         let waits = Arc::new(move |wait, asked| watch.waits(&id, wait, asked));
@@ -166,7 +166,7 @@ impl Asker<'_> {
                 WebAnswer::Body { bytes, version } => (bytes, version),
                 WebAnswer::Unchanged => return Ok(None),
                 WebAnswer::Unknown if ask.request.each == Each::Once => {
-                    return Err(AskFault::of_service("refuses the request: is its description right?"));
+                    return Err(AskFault::of_service("rejected the request; check its description"));
                 }
                 WebAnswer::Unknown => return Err(AskOutcome::Unknown),
             };
@@ -178,7 +178,7 @@ impl Asker<'_> {
                     self.pause(&ask.provider.id, WAIT * wait)?;
                     continue;
                 }
-                Some((_, said)) => return Err(AskFault::of_answer(format!("refuses: `{said}`"))),
+                Some((_, said)) => return Err(AskFault::of_answer(format!("rejected the request: `{said}`"))),
             }
             return self.take(ask, answer, bytes.len() as u64, fetched).map(|read| Some((read, version))).map_err(AskFault::of_answer);
         }

@@ -38,7 +38,7 @@ pub(crate) fn providers<'a>(table: &TableSchema, live: &LiveTable, known: &'a Pr
     let giving = |id: &String| {
         let provider = named(known, id)?;
         if provider.filling(table.name).next().is_none() {
-            return Err(format!("`{id}` gives no `{}`: it gives {}", table.name, provider.tables().join(", ")));
+            return Err(format!("`{id}` has no `{}`; it has {}", table.name, provider.tables().join(", ")));
         }
         Ok(Cow::Borrowed(provider))
     };
@@ -50,7 +50,7 @@ pub(crate) fn providers<'a>(table: &TableSchema, live: &LiveTable, known: &'a Pr
 
 /// The provider that a table's own `url` describes.
 fn described_by(table: &TableSchema, url: &LiveUrl) -> Result<Provider, String> {
-    let schema = model::schema::table(table.name).ok_or("is no table")?;
+    let schema = model::schema::table(table.name).ok_or("is not a table")?;
     let each = match (url.url.has("token"), url.url.has("symbol")) {
         (true, _) => Each::Token,
         (false, true) => Each::Coin,

@@ -17,8 +17,8 @@ pub enum RefreshError {
 impl fmt::Display for RefreshError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Busy => f.write_str("another program fetches for this dataset: its rows will be there once it is done"),
-            Self::Stopped => f.write_str("the fetch was stopped: what had come by then is kept"),
+            Self::Busy => f.write_str("another process is already fetching for this dataset; its rows appear when it finishes"),
+            Self::Stopped => f.write_str("the fetch was stopped; the rows received so far are stored"),
             Self::Failed(reason) => f.write_str(reason),
         }
     }

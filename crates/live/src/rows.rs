@@ -75,7 +75,7 @@ pub(crate) fn of_answer(
             if number > 0 {
                 continue;
             }
-            return Err(format!("answers without `{}`, where its rows were: it may have been renamed", filled.rows));
+            return Err(format!("sent a response without `{}`, the path of its rows; the field may have been renamed", filled.rows));
         };
         let given = elements.len();
         let mut rows = read(schema, &ask.mapping(filled), elements, bytes, &ask.provider.id, &about, filled.lenient)?;
@@ -133,7 +133,7 @@ fn read(
             let column = finding.column.as_ref().map_or_else(String::new, |column| format!(" `{column}`"));
             format!(":{column} {}", finding.reason)
         });
-        return Err(format!("answers with rows that cannot be read{why}"));
+        return Err(format!("sent rows that cannot be read{why}"));
     }
     let whole = order::whole(frames).map_err(|error| error.to_string())?;
     let Some(mut frame) = whole else { return Ok(AnswerRows { frame: None, notes }) };
@@ -160,9 +160,9 @@ fn missing(
         }
         // Rows that lack a part of a member are left out one by one where that is usual.
         if column.need == Need::Cell && !(has_head && lenient) {
-            return Err(format!("answers without `{from}`, from which `{}` is read: it may have been renamed", column.name));
+            return Err(format!("sent rows without `{from}`, the field for `{}`; it may have been renamed", column.name));
         }
-        missing.push(format!("no row has `{from}`, from which `{}` is read: it may have been renamed", column.name));
+        missing.push(format!("no row has `{from}`, the field for `{}`; it may have been renamed", column.name));
     }
     Ok(missing)
 }
@@ -227,7 +227,7 @@ fn until(frame: DataFrame, table: &str, present: Option<i64>, notes: &mut Vec<St
     if future == 0 {
         return Ok(frame);
     }
-    notes.push(format!("{} of the future, by the clock of this machine, left out", many(future, "candle", "candles")));
+    notes.push(format!("{} in the future excluded, according to this machine's clock", many(future, "candle", "candles")));
     filtered(&frame, kept)
 }
 
@@ -259,7 +259,7 @@ mod tests {
             "[tables.pools]\ncolumns = { address = 'id', dex_id = 'dex', token0 = 'a', token1 = 'b', liquidity = 'liquidity.usd', chain = 'c' }",
         )
         .expect("a description");
-        let renamed = "no row has `liquidity.usd`, from which `liquidity` is read: it may have been renamed";
+        let renamed = "no row has `liquidity.usd`, the field for `liquidity`; it may have been renamed";
         for (liquidity, notes) in
             [(r#"{"usd":5}"#, &[][..]), (r#"{"usd":null}"#, &[]), ("null", &[]), (r#"{"in_usd":5}"#, &[renamed]), ("{}", &[renamed])]
         {

@@ -124,7 +124,7 @@ fn read_file<T: Default + DeserializeOwned>(dataset: &Path, name: &str) -> T {
     let path = dataset.join(FOLDER).join(name);
     let read = read_text(&path, FILE_MAX).ok().map(|text| serde_json::from_str(&text));
     if let Some(Err(error)) = &read {
-        tracing::warn!("`{}` cannot be read, and everything is asked again: {error}", path.display());
+        tracing::warn!("cannot read `{}`: {error}; everything is fetched again", path.display());
     }
     read.and_then(Result::ok).unwrap_or_default()
 }

@@ -224,30 +224,26 @@ fn what_fails_is_said_in_words_and_what_was_there_stays() {
     setup.now = Time(NOW.0 + DAY_MS);
     let list = candles(19_990..20_001, 7.0);
     let troubles: [(&str, ServiceReply, &str); 9] = [
-        ("busy", ServiceReply::status(503), "Market is answered with 503 again and again: it is busy or broken"),
-        (
-            "too often",
-            ServiceReply::status(429).with("retry-after", "500"),
-            "Market is answered with 429, and wants to be left alone for 500 s",
-        ),
+        ("busy", ServiceReply::status(503), "Market returned 503 on every try: it is busy or broken"),
+        ("too often", ServiceReply::status(429).with("retry-after", "500"), "Market returned 429 and asks to wait 500 s"),
         (
             "no key",
             ServiceReply::status(401),
-            "Market is not given without a key, or not with this one: see [sources.market] kind = \"provider\", token_env in config.toml",
+            "Market requires a valid key; check `token_env` in [sources.market] (kind = \"provider\") of config.toml",
         ),
-        ("cut off", ServiceReply::ok(list.clone()).but(Trouble::CutOff), "Market was cut off again and again"),
-        ("a gigabyte", ServiceReply::ok(list.clone()).but(Trouble::Huge), "Market answers with more than the 67.1 MB that are taken"),
-        ("no JSON", ServiceReply::ok("<html>"), "Market answers with what is no JSON: it begins with `<html>`"),
+        ("cut off", ServiceReply::ok(list.clone()).but(Trouble::CutOff), "Market was interrupted on every try"),
+        ("a gigabyte", ServiceReply::ok(list.clone()).but(Trouble::Huge), "Market sent more than 67.1 MB, the largest response accepted"),
+        ("no JSON", ServiceReply::ok("<html>"), "Market sent a response that is not JSON; it begins with `<html>`"),
         (
             "a renamed member",
             ServiceReply::ok(list.replace("list", "rows")),
-            "Market answers without `data.list`, where its rows were: it may have been renamed",
+            "Market sent a response without `data.list`, the path of its rows; the field may have been renamed",
         ),
-        ("an error inside", ServiceReply::ok(r#"{"error":{"code":7,"text":"no\u0007 more"}}"#), "Market refuses: `no more`"),
+        ("an error inside", ServiceReply::ok(r#"{"error":{"code":7,"text":"no\u0007 more"}}"#), "Market rejected the request: `no more`"),
         (
             "elsewhere",
             ServiceReply::status(302).with("location", "http://localhost:1/x"),
-            "Market leads to another server, which is not asked",
+            "Market redirects to another server, which tokendeck does not contact",
         ),
     ];
     for (what, reply, expected) in troubles {
@@ -261,7 +257,7 @@ fn what_fails_is_said_in_words_and_what_was_there_stays() {
         |request| if request.target.contains("/pools") { pools() } else { ServiceReply::ok(r#"{"data":{"list":[["x",1,2,3,4,5]]}}"#) },
     );
     let failure = setup.failure();
-    assert!(failure.starts_with("`candles`: Market answers with rows that cannot be read: `timestamp` expected a time"), "{failure}");
+    assert!(failure.starts_with("`candles`: Market sent rows that cannot be read: `timestamp` expected a time"), "{failure}");
     // And well again.
     service.now(market(20_001));
     assert_eq!((setup.refresh().failures().next(), setup.candles().len()), (None, 301));
@@ -289,7 +285,7 @@ fn a_renamed_member_of_a_row_is_told_with_its_name() {
     });
     let setup = Setup::new(&service, "[tables.pools]\nprovider = 'market'\n");
     let report = setup.refresh();
-    assert_eq!(report.tables[0].notes, ["no row has `usd`, from which `liquidity` is read: it may have been renamed"]);
+    assert_eq!(report.tables[0].notes, ["no row has `usd`, the field for `liquidity`; it may have been renamed"]);
     assert_eq!(report.tables[0].rows, 1);
     service.now(|_| ServiceReply::ok(format!(r#"{{"data":[{{"pool":"{POOL}","dex":"x","base":"{TOKEN}","quote":"{OTHER}","usd":1}}]}}"#)));
     let failure = setup.failure();
@@ -327,11 +323,11 @@ fn nothing_is_asked_without_consent_and_a_dataset_reaches_no_private_address() {
     let service = Service::new(market(20_000));
     for consent in [Consent::Ask, Consent::Never] {
         let setup = Setup { wire: wire(consent, Vec::new()), ..Setup::new(&service, CANDLES) };
-        assert!(setup.failure().contains("is not asked"), "{consent:?}");
+        assert!(setup.failure().contains("is blocked"), "{consent:?}");
     }
     let mut setup = Setup::new(&service, CANDLES);
     setup.providers.insert("market".to_owned(), provider("market", MARKET, &service.url, ProviderOrigin::Dataset));
-    assert!(setup.failure().contains("is at an address of this machine or its network"));
+    assert!(setup.failure().contains("has a private address (this machine or its network)"));
     assert_eq!(service.asked(), Vec::<String>::new());
     // Nor does it get the address or the key that the person set for a provider of that name.
     let own = Source {
@@ -342,7 +338,7 @@ fn nothing_is_asked_without_consent_and_a_dataset_reaches_no_private_address() {
         ..Source::default()
     };
     setup.wire = wire(Consent::Always, vec![own.clone()]);
-    assert!(setup.failure().contains("is at an address of this machine or its network"));
+    assert!(setup.failure().contains("has a private address (this machine or its network)"));
     assert_eq!(service.asked(), Vec::<String>::new());
     // One of the person's own does.
     setup.providers.insert("market".to_owned(), provider("market", MARKET, "https://far.example.org", ProviderOrigin::Own));
@@ -355,12 +351,12 @@ fn a_key_goes_to_its_service_and_nowhere_else() {
     let text = MARKET.replace("per_minute", "key = { query = 'apikey' }\nper_minute");
     let mut setup = Setup::new(&service, CANDLES);
     setup.providers.insert("market".to_owned(), provider("market", &text, &service.url, ProviderOrigin::Own));
-    assert!(setup.failure().contains("needs a key: put it into an environment variable"));
+    assert!(setup.failure().contains("requires a key; put it into an environment variable"));
     // A variable that is set wherever tests run.
     let own =
         |variable: &str| Source { name: "market".into(), kind: SourceKind::Provider, token_env: variable.into(), ..Source::default() };
     setup.wire = wire(Consent::Always, vec![own("TOKENDECK_NO_SUCH_KEY")]);
-    assert!(setup.failure().contains("needs the key in the variable `TOKENDECK_NO_SUCH_KEY`, which is not set"));
+    assert!(setup.failure().contains("needs a key from the variable `TOKENDECK_NO_SUCH_KEY`, which is not set"));
     setup.wire = wire(Consent::Always, vec![own("CARGO_PKG_NAME")]);
     let report = setup.refresh();
     assert_eq!(report.failures().next(), None);
@@ -397,7 +393,7 @@ fn candles_of_the_future_are_left_out_and_told() {
     let report = setup.refresh();
     assert_eq!(setup.candles().last(), Some(&(20_000, 2.0)));
     let notes: Vec<&String> = report.tables.iter().flat_map(|table| &table.notes).collect();
-    assert!(notes.iter().any(|note| *note == "2 candles of the future, by the clock of this machine, left out"), "{notes:?}");
+    assert!(notes.iter().any(|note| *note == "2 candles in the future excluded, according to this machine's clock"), "{notes:?}");
 }
 
 #[test]
@@ -407,7 +403,7 @@ fn a_provider_gets_no_more_requests_than_its_day_allows() {
     let described = MARKET.replace("per_minute", "per_day = 3\nper_minute");
     setup.providers = [("market".to_owned(), provider("market", &described, &service.url, ProviderOrigin::Own))].into();
     let failure = setup.failure();
-    assert!(failure.contains("is not asked before tomorrow (UTC), as its 3 requests of a day are used"), "{failure}");
+    assert!(failure.contains("has reached its limit of 3 requests for today (UTC)"), "{failure}");
     assert_eq!(service.asked().len(), 3);
     assert_eq!(setup.candles().len(), 200, "the pages that came are kept");
 }

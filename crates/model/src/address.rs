@@ -105,7 +105,7 @@ impl JsonSchema for Address {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "string", "pattern": "^0x[0-9a-f]{40}$",
-            "description": "`0x` and 40 hexadecimal digits; any letter case is accepted, lower case is answered.",
+            "description": "`0x` and 40 hexadecimal digits; case-insensitive in requests, lower case in responses.",
         })
     }
 }

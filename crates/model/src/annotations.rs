@@ -49,7 +49,7 @@ impl OwnLevel {
     pub fn new(name: &str, price: f64) -> Result<Self, String> {
         let name = readable(name, NAME_CHARS_MAX);
         if !(price.is_finite() && price > 0.0) {
-            return Err(format!("`{price}` is no price: type one above zero, as 7.25"));
+            return Err(format!("`{price}` is not a price; enter a number above zero, such as 7.25"));
         }
         // All its digits, so that two prices are two names.
         let name = if name.is_empty() { readable(&price.to_string(), NAME_CHARS_MAX) } else { name };
@@ -65,7 +65,7 @@ pub fn apply(annotations: &mut Annotations, token: Address, annotation: &Annotat
         Annotation::Note(note) => note.trim().is_empty(),
     };
     if !removes && !annotations.contains_key(&token) && annotations.len() >= TOKENS_MAX {
-        return Err(format!("{TOKENS_MAX} tokens have levels or a note already: remove those of one first"));
+        return Err(format!("{TOKENS_MAX} tokens already have levels or a note; clear one of them first"));
     }
     let of_token = annotations.entry(token).or_default();
     let outcome = of_token.apply(annotation);
@@ -83,7 +83,7 @@ impl TokenAnnotations {
             Annotation::Level(level) => {
                 let others = self.levels.iter().filter(|other| other.name != level.name).count();
                 if others >= LEVELS_MAX {
-                    return Err(format!("the token has {LEVELS_MAX} levels already: remove one first"));
+                    return Err(format!("the token already has {LEVELS_MAX} levels; remove one first"));
                 }
                 self.levels.retain(|other| other.name != level.name);
                 self.levels.push(level.clone());

@@ -193,7 +193,7 @@ impl JsonSchema for Chain {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "pattern": "[^\\s_]", "description": "An EIP-3770 short name (`eth`, `base`, `arb1`), or a slug for a chain outside that list." })
+        json_schema!({ "type": "string", "pattern": "[^\\s_]", "description": "An EIP-3770 short name (`eth`, `base`, `arb1`), or a slug for a chain without one." })
     }
 }
 

@@ -100,8 +100,8 @@ impl std::error::Error for Problem {}
 /// For cache files that an answer needs, such as a sort index.
 impl From<std::io::Error> for Problem {
     fn from(error: std::io::Error) -> Self {
-        tracing::warn!("a file of the cache: {error}");
-        Self::new(Code::Defect, format!("A file of the cache cannot be written or read: {error}. See `[cache] dir`."))
+        tracing::warn!("cache file: {error}");
+        Self::new(Code::Defect, format!("Cannot read or write a cache file: {error}. Check `[cache] dir`."))
     }
 }
 

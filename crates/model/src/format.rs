@@ -78,18 +78,18 @@ pub fn many(number: u64, one: &str, more: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { more })
 }
 
-/// A fraction as a percentage: `42.1 %`.
+/// A fraction as a percentage: `42.1%`.
 pub fn share(fraction: Option<f64>) -> String {
     match fraction.filter(|value| value.is_finite()) {
-        Some(value) => format!("{} %", percent_digits(value * 100.0)),
+        Some(value) => format!("{}%", percent_digits(value * 100.0)),
         None => MISSING.to_owned(),
     }
 }
 
-/// A percentage change with its direction, so that colour is never the only carrier: `▲ 2.10 %`, `▼ 38.2 %`.
+/// A percentage change with its direction, so that color is never the only carrier: `▲ 2.10%`, `▼ 38.2%`.
 pub fn change(percent: Option<f64>) -> String {
     let Some(value) = percent.filter(|value| value.is_finite()) else { return MISSING.to_owned() };
-    format!("{} {} %", direction(value), percent_digits(value.abs()))
+    format!("{} {}%", direction(value), percent_digits(value.abs()))
 }
 
 /// `▲`, `▼` or a space by sign. A change that rounds to zero has no direction.
@@ -290,12 +290,11 @@ mod tests {
 
     #[test]
     fn changes_carry_their_direction() {
-        let cases =
-            [(Some(2.1), "▲ 2.10 %"), (Some(-38.24), "▼ 38.2 %"), (Some(0.001), "  0.00 %"), (Some(1_234.5), "▲ 1,234 %"), (None, "–")];
+        let cases = [(Some(2.1), "▲ 2.10%"), (Some(-38.24), "▼ 38.2%"), (Some(0.001), "  0.00%"), (Some(1_234.5), "▲ 1,234%"), (None, "–")];
         for (value, shown) in cases {
             assert_eq!(change(value), shown);
         }
-        assert_eq!(share(Some(0.421)), "42.1 %");
+        assert_eq!(share(Some(0.421)), "42.1%");
     }
 
     #[test]

@@ -30,9 +30,9 @@ pub fn intern(name: &str) -> Option<&'static str> {
 /// Why a name is not interned, as the end of a sentence.
 pub fn refusal(name: &str) -> String {
     if name.len() > BYTES_MAX {
-        format!("the column's name is too long: expected at most {BYTES_MAX} bytes")
+        format!("the column's name is too long: expected up to {BYTES_MAX} bytes")
     } else {
-        format!("the program holds {MAX} names of columns already, and takes no more until it is started again")
+        format!("the program already holds {MAX} column names, the most it can; restart it to load others")
     }
 }
 
@@ -45,6 +45,6 @@ mod tests {
         let (first, again) = (intern("my rating"), intern(&["my", "rating"].join(" ")));
         assert!(first.zip(again).is_some_and(|(first, again)| std::ptr::eq(first, again)));
         assert_eq!((intern(""), intern(&"x".repeat(201))), (None, None));
-        assert!(refusal(&"x".repeat(201)).contains("too long") && refusal("my rating").contains("24576 names"));
+        assert!(refusal(&"x".repeat(201)).contains("too long") && refusal("my rating").contains("24576 column names"));
     }
 }

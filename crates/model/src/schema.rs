@@ -145,46 +145,46 @@ macro_rules! tables {
 }
 
 pub const TABLES: &[TableSchema] = tables! {
-    "tokens" "the tokens, one row a token and chain" key ["chain", "token_address"] order ["token_address", "chain"] {
-        "token_address" Address Cell "the token's contract";
+    "tokens" "tokens, one row per token and chain" key ["chain", "token_address"] order ["token_address", "chain"] {
+        "token_address" Address Cell "contract address of the token";
         "symbol" Text Column "ticker";
         "name" Text Column "full name";
-        "chain" Chains Cell "the chain or chains it lives on" ["chains"];
-        "decimals" Integer Optional "digits after the point of one whole token";
-        "price" Float Optional "USD a token" ["price_usd"];
+        "chain" Chains Cell "chain or chains of the token" ["chains"];
+        "decimals" Integer Optional "number of decimals of one token";
+        "price" Float Optional "USD per token" ["price_usd"];
         "market_cap" Float Optional "USD" ["market_cap_usd"];
         "total_supply" Float Optional "whole tokens";
         "holders" Integer Optional "number of holders";
-        "price_as_of" Time Optional "when the price was so";
-        "stats_as_of" Time Optional "when market cap, total supply and number of holders were so";
-        "followers" Integer Optional "followers of its accounts";
-        "smart_followers" Integer Optional "followers known as good investors";
-        "impressions" Integer Optional "times its posts were seen";
+        "price_as_of" Time Optional "date of the price";
+        "stats_as_of" Time Optional "date of market cap, total supply and number of holders";
+        "followers" Integer Optional "followers of the token's accounts";
+        "smart_followers" Integer Optional "followers known to be good investors";
+        "impressions" Integer Optional "views of posts about the token";
         "smart_reach" Integer Optional "people reached through smart followers";
-        "post_engagement" Integer Optional "reactions to its posts";
+        "post_engagement" Integer Optional "reactions to posts about the token";
         "smart_engagement" Integer Optional "reactions of smart followers";
         "listed" Boolean Optional "on a curated token list";
     }
-    "kols" "key opinion leaders who speak of a token" key ["token_address", "kol_address"] order ["token_address", "kol_address"] {
-        "token_address" Address Cell "the token spoken of";
+    "kols" "key opinion leaders who post about a token" key ["token_address", "kol_address"] order ["token_address", "kol_address"] {
+        "token_address" Address Cell "the token they post about";
         "kol_address" Address Cell "the leader's wallet";
         "handle" Text Column "social handle";
         "followers" Integer Optional "followers of the handle";
-        "engagement_rate" Float Optional "reactions a follower, fraction 0-1";
+        "engagement_rate" Float Optional "reactions per follower, fraction 0–1";
     }
-    "posts" "social posts that concern a token" key ["token_address", "post_id"] order ["token_address", "-published_at", "post_id"] {
+    "posts" "social posts about a token" key ["token_address", "post_id"] order ["token_address", "-published_at", "post_id"] {
         "post_id" Text Cell "the post's id at its source";
-        "token_address" Address Cell "the token it concerns";
+        "token_address" Address Cell "the token it is about";
         "title" Text Optional "title or first line";
         "link" Text Optional "URL";
-        "published_at" Time Cell "when it was published";
-        "author" Text Optional "who published it";
-        "platform" Text Optional "where: reddit, x, youtube, …";
-        "impressions" Integer Optional "times it was seen";
+        "published_at" Time Cell "publication time";
+        "author" Text Optional "author of the post";
+        "platform" Text Optional "platform: reddit, x, youtube, …";
+        "impressions" Integer Optional "number of views";
         "engagement" Integer Optional "reactions";
         "smart_engagement" Integer Optional "reactions of smart followers";
     }
-    "candles" "prices: open, high, low, close and volume of each interval"
+    "candles" "prices: open, high, low, close and volume per interval"
     key ["token_address", "interval", "timestamp"] order ["token_address", "interval", "timestamp"] {
         "token_address" Address Cell "the token";
         "timestamp" Time Cell "start of the interval";
@@ -193,150 +193,150 @@ pub const TABLES: &[TableSchema] = tables! {
         "low" Float Cell "lowest price, USD";
         "close" Float Cell "last price, USD";
         "volume" Float Optional "whole tokens traded";
-        "interval" Text Optional "length: 1m, 5m, 1h, 4h, 1d, 1w; else the most frequent step of the token's rows";
+        "interval" Text Optional "length: 1m, 5m, 1h, 4h, 1d, 1w. Default: the most frequent step between the token's rows";
         "volume_usd" Float Optional "USD traded";
-        "source" Text Optional "who they are from, and the market there: binance-spot:UNIUSDT, bybit-perp:UNIUSDT";
+        "source" Text Optional "exchange and market: binance-spot:UNIUSDT, bybit-perp:UNIUSDT";
     }
-    "holders" "balances of each token's holders"
+    "holders" "token balances of holders"
     key ["token_address", "holder_address"] order ["token_address", "-balance", "holder_address"] {
         "token_address" Address Cell "the token";
         "holder_address" Address Cell "the holder's wallet";
         "balance" Float Column "whole tokens";
     }
-    "holder_counts" "number of holders day by day" key ["token_address", "date"] order ["token_address", "date"] {
+    "holder_counts" "number of holders per day" key ["token_address", "date"] order ["token_address", "date"] {
         "token_address" Address Cell "the token";
         "date" Date Cell "the day";
         "holders" Integer Column "number of holders";
         "whale_balance" Float Optional "whole tokens held by whales";
     }
-    "transfers" "transfers of each token"
+    "transfers" "token transfers"
     key ["transaction_hash", "log_index"] order ["token_address", "timestamp", "block_number", "log_index"] {
         "token_address" Address Cell "the token" ["contract_address", "erc20"];
-        "timestamp" Time Optional "when its block was made" ["block_timestamp", "block_time", "evt_block_time"];
+        "timestamp" Time Optional "block time" ["block_timestamp", "block_time", "evt_block_time"];
         "block_number" Integer Optional "the block" ["evt_block_number"];
         "transaction_hash" Hex Cell "the transaction" ["tx_hash", "evt_tx_hash"];
-        "from_address" Address Column "who sent";
-        "to_address" Address Column "who received";
-        "value" Uint256 Column "smallest units" ["value_string"];
-        "log_index" Integer Optional "position in the block's log" ["evt_index"];
+        "from_address" Address Column "sender";
+        "to_address" Address Column "recipient";
+        "value" Uint256 Column "base units" ["value_string"];
+        "log_index" Integer Optional "index in the block's logs" ["evt_index"];
         "status" Integer Optional "1 succeeded, 0 failed";
     }
-    "blocks" "the times of blocks, which transfers without a time get theirs from" key ["block_number"] order ["block_number"] {
+    "blocks" "block times, used for transfers without a time" key ["block_number"] order ["block_number"] {
         "block_number" Integer Cell "the block" ["number"];
-        "timestamp" Time Cell "when it was made";
+        "timestamp" Time Cell "block time";
     }
-    "contracts" "the tokens' contract code" key ["token_address"] order ["token_address"] {
+    "contracts" "contract code of tokens" key ["token_address"] order ["token_address"] {
         "token_address" Address Cell "the contract" ["address", "contract_address"];
         "bytecode" Hex Column "runtime code";
-        "creation_bytecode" Hex Optional "code that deploys it";
-        "source" Text Optional "source text";
-        "creator" Address Optional "who deployed it" ["deployer"];
-        "created_at" Time Optional "when it was deployed" ["block_timestamp"];
-        "is_proxy" Boolean Optional "forwards its calls";
-        "is_verified" Boolean Optional "its source is published";
-        "storage" Text Optional "storage slots, JSON object";
-        "constructor_types" Text Optional "types of the constructor's arguments";
-        "owner" Address Optional "who may administer it";
+        "creation_bytecode" Hex Optional "deployment code";
+        "source" Text Optional "source code";
+        "creator" Address Optional "deployer" ["deployer"];
+        "created_at" Time Optional "deployment time" ["block_timestamp"];
+        "is_proxy" Boolean Optional "is a proxy: forwards calls";
+        "is_verified" Boolean Optional "source code is published";
+        "storage" Text Optional "storage slots as a JSON object";
+        "constructor_types" Text Optional "constructor argument types";
+        "owner" Address Optional "owner with admin rights";
     }
     "scams" "known scam contracts" key ["address"] order ["address"] {
         "address" Address Cell "the contract";
-        "name" Text Column "what it called itself";
+        "name" Text Column "name it used";
         "scam_type" Text Column "rug pull, honeypot, …";
         "bytecode" Hex Optional "runtime code";
-        "reported_at" Time Optional "when it was reported";
-        "source" Text Optional "who reported it";
+        "reported_at" Time Optional "time of the report";
+        "source" Text Optional "reporter";
     }
-    "labels" "what is known of an address" key ["chain", "address", "label"] order ["address", "label", "chain"] {
+    "labels" "known facts about addresses" key ["chain", "address", "label"] order ["address", "label", "chain"] {
         "address" Address Cell "the address";
         "label" Text Cell "burn, exchange, bridge, locker, liquidity_pool, deployer, …";
         "name" Text Optional "its name";
-        "chain" Chain Optional "where the label holds";
-        "source" Text Optional "who says so";
+        "chain" Chain Optional "chain where the label applies";
+        "source" Text Optional "source of the label";
     }
-    "dexes" "decentralised exchanges, one row a chain" key ["chain", "dex_id"] order ["dex_id", "chain"] {
-        "dex_id" Text Cell "slug, as in uniswap-v3";
+    "dexes" "decentralized exchanges, one row per chain" key ["chain", "dex_id"] order ["dex_id", "chain"] {
+        "dex_id" Text Cell "slug, such as uniswap-v3";
         "name" Text Column "name";
-        "chain" Chain Cell "where it is deployed";
+        "chain" Chain Cell "chain of the deployment";
         "version" Text Optional "version";
         "router" Address Optional "router contract";
         "factory" Address Optional "factory contract";
         "total_value_locked" Float Optional "USD";
     }
-    "fee_tiers" "the fees of each DEX" key ["chain", "dex_id", "tier"] order ["dex_id", "chain", "fee", "tier"] {
+    "fee_tiers" "fee tiers of each DEX" key ["chain", "dex_id", "tier"] order ["dex_id", "chain", "fee", "tier"] {
         "dex_id" Text Cell "the DEX";
-        "chain" Chain Optional "where it holds; all chains when empty";
+        "chain" Chain Optional "chain of the tier; empty: all chains";
         "tier" Text Column "name of the tier";
         "fee" Float Column "fraction of the amount traded";
     }
     "pools" "liquidity pools" key ["chain", "address"] order ["chain", "address"] {
         "address" Address Cell "the pool's contract";
-        "dex_id" Text Cell "the DEX it belongs to";
-        "chain" Chain Cell "where it is";
+        "dex_id" Text Cell "the pool's DEX";
+        "chain" Chain Cell "the pool's chain";
         "token0" Address Cell "first token";
         "token1" Address Cell "second token";
-        "tokens" Addresses Optional "every token it holds; else token0 and token1";
-        "pair" Text Optional "its tokens' names, as in A/B or A/B/C";
+        "tokens" Addresses Optional "all tokens in the pool. Default: token0 and token1";
+        "pair" Text Optional "token symbols, as in A/B or A/B/C";
         "liquidity" Float Optional "USD";
         "volume24h" Float Optional "USD traded in 24 hours";
         "fee" Float Optional "trading fee, fraction of the amount";
-        "created_at" Time Optional "when the pool was made" ["pair_created_at"];
+        "created_at" Time Optional "creation time" ["pair_created_at"];
     }
-    "pool_events" "what happened in each pool" key [] order ["pool", "timestamp", "block_number"] {
+    "pool_events" "events in each pool" key [] order ["pool", "timestamp", "block_number"] {
         "pool" Address Cell "the pool";
         "timestamp" Time Cell "when";
         "block_number" Integer Column "the block";
         "kind" Text Column "mint, burn, sync or swap";
-        "reserve0" Uint256 Optional "first reserve after it, smallest units";
-        "reserve1" Uint256 Optional "second reserve after it, smallest units";
-        "amount" Uint256 Optional "liquidity tokens, smallest units";
-        "from_address" Address Optional "who sent";
-        "to_address" Address Optional "who received";
+        "reserve0" Uint256 Optional "first reserve after the event, base units";
+        "reserve1" Uint256 Optional "second reserve after the event, base units";
+        "amount" Uint256 Optional "LP tokens, base units";
+        "from_address" Address Optional "sender";
+        "to_address" Address Optional "recipient";
     }
     "locks" "locked balances" key [] order ["token_address", "holder_address", "unlocks_at"] {
         "token_address" Address Cell "the token";
         "holder_address" Address Cell "the locker";
         "amount" Float Column "whole tokens";
-        "unlocks_at" Time Column "when they are free";
+        "unlocks_at" Time Column "unlock time";
     }
-    "disputes" "security findings that a person objects to" key ["token_address", "code"] order ["token_address", "code"] {
+    "disputes" "security findings you dispute" key ["token_address", "code"] order ["token_address", "code"] {
         "token_address" Address Cell "the token";
-        "code" Text Cell "the finding's code, as OWNER_MINT";
+        "code" Text Cell "finding code, such as OWNER_MINT";
         "why" Text Column "the reason";
-        "until" Time Optional "when the objection ends";
+        "until" Time Optional "end of the dispute";
     }
-    "funding" "who paid for whose first transaction" key [] order ["to_address", "timestamp"] {
-        "from_address" Address Cell "who paid";
-        "to_address" Address Cell "who was paid";
+    "funding" "payers of wallets' first transactions" key [] order ["to_address", "timestamp"] {
+        "from_address" Address Cell "the payer";
+        "to_address" Address Cell "the funded wallet";
         "timestamp" Time Column "when";
     }
-    "yields" "pools that pay a yield" key ["pool"] order ["pool"] {
-        "pool" Text Optional "the pool's id; else protocol:chain:symbol:pool_meta";
-        "protocol" Text Column "who runs it" ["project"];
-        "chain" Chain Column "where it is";
-        "symbol" Text Column "what goes in";
+    "yields" "yield pools" key ["pool"] order ["pool"] {
+        "pool" Text Optional "pool id. Default: protocol:chain:symbol:pool_meta";
+        "protocol" Text Column "protocol that runs the pool" ["project"];
+        "chain" Chain Column "the pool's chain";
+        "symbol" Text Column "symbol of the deposited tokens";
         "tokens" Addresses Column "underlying tokens" ["underlyingTokens", "underlying_tokens"];
-        "tvl" Float Column "USD locked" ["tvlUsd", "tvl_usd"];
-        "apy_base" Float Column "percent a year, from fees or interest" ["apyBase"];
-        "apy_reward" Float Column "percent a year, from rewards" ["apyReward"];
-        "apy" Float Optional "percent a year, both together";
+        "tvl" Float Column "total value locked, USD" ["tvlUsd", "tvl_usd"];
+        "apy_base" Float Column "percent per year from fees or interest" ["apyBase"];
+        "apy_reward" Float Column "percent per year from rewards" ["apyReward"];
+        "apy" Float Optional "percent per year, total";
         "category" Text Optional "lending, vault, dex, staking, rwa";
         "total_supply_usd" Float Optional "USD supplied to a lending pool" ["totalSupplyUsd"];
-        "total_borrow_usd" Float Optional "USD borrowed from it" ["totalBorrowUsd"];
-        "sigma" Float Optional "spread of its yield, percent a year";
-        "mu" Float Optional "mean of its yield, percent";
-        "count" Integer Optional "days observed";
-        "outlier" Boolean Optional "its figures look wrong";
-        "stablecoin" Boolean Optional "only stablecoins go in";
-        "il_risk" Text Optional "whether the ratio of tokens can shift" ["ilRisk"];
+        "total_borrow_usd" Float Optional "USD borrowed from a lending pool" ["totalBorrowUsd"];
+        "sigma" Float Optional "standard deviation of the yield, percent per year";
+        "mu" Float Optional "mean yield, percent";
+        "count" Integer Optional "number of days observed";
+        "outlier" Boolean Optional "values look wrong";
+        "stablecoin" Boolean Optional "all tokens are stablecoins";
+        "il_risk" Text Optional "whether the token ratio can shift (impermanent loss)" ["ilRisk"];
         "exposure" Text Optional "single or multi";
-        "apy_mean_30d" Float Optional "percent a year, mean of 30 days" ["apyMean30d"];
-        "pool_meta" Text Optional "tells apart pools of one name" ["poolMeta"];
+        "apy_mean_30d" Float Optional "percent per year, 30-day mean" ["apyMean30d"];
+        "pool_meta" Text Optional "distinguishes pools with the same name" ["poolMeta"];
     }
-    "gas" "what a transaction costs on each chain" key ["chain"] order ["chain"] {
+    "gas" "transaction costs per chain" key ["chain"] order ["chain"] {
         "chain" Chain Cell "the chain";
         "usd_per_100k_gas" Float Column "USD for 100,000 gas";
         "gas_price_gwei" Float Optional "gas price, gwei";
-        "native_price_usd" Float Optional "price of the chain's own coin, USD";
+        "native_price_usd" Float Optional "price of the chain's native coin, USD";
     }
 };
 

@@ -139,7 +139,7 @@ pub struct TokenApart {
 impl TokenApart {
     /// `0x…: FAKE on base, beside OP on oeth`.
     pub fn told(&self) -> String {
-        format!("{}: {}, beside {}", self.row.token_address, told(&self.row), self.held)
+        format!("{}: {}, next to {}", self.row.token_address, told(&self.row), self.held)
     }
 }
 

@@ -119,8 +119,8 @@ impl<'a> TomlEntry<'a> {
     /// Like `unknown`, for a name in the entry's value.
     pub fn unknown_name(&self, kind: &str, name: &str, known: &[&str]) -> TomlError {
         self.error(match meant(name, known.iter().copied()) {
-            Some(near) => format!("unknown {kind} `{name}`, did you mean `{near}`?"),
-            None => format!("unknown {kind} `{name}`, expected one of `{}`", known.join("`, `")),
+            Some(near) => format!("unknown {kind} `{name}`; did you mean `{near}`?"),
+            None => format!("unknown {kind} `{name}`; expected one of `{}`", known.join("`, `")),
         })
     }
 
@@ -175,7 +175,7 @@ impl<'a> TomlEntry<'a> {
 
     /// One or several scalars, as text.
     pub fn scalars(&self) -> Result<Vec<String>, TomlError> {
-        one_or_several(self.value, scalar).ok_or_else(|| self.wrong("must be text, a number, or a list of those"))
+        one_or_several(self.value, scalar).ok_or_else(|| self.wrong("must be text, a number, or a list of texts and numbers"))
     }
 
     /// One or several texts.

@@ -58,15 +58,15 @@ impl YieldRow {
             return Some(("category", "collateral of a debt position earns no deposit yield; no plan uses the pool"));
         }
         if self.tvl.is_none_or(|tvl| tvl < TVL_MIN) {
-            return Some(("tvl", "less than $10,000 locked, or not known; no plan uses the pool"));
+            return Some(("tvl", "less than $10,000 is locked, or the amount is unknown; no plan uses the pool"));
         }
         let Some((base, reward)) = self.parts() else {
-            return Some(("apy", "none of apy_base, apy_reward and apy is known; no plan uses the pool"));
+            return Some(("apy", "apy_base, apy_reward and apy are all unknown; no plan uses the pool"));
         };
         if base < 0.0 || reward < 0.0 {
-            return Some((if base < 0.0 { "apy_base" } else { "apy_reward" }, "a negative yield; no plan uses the pool"));
+            return Some((if base < 0.0 { "apy_base" } else { "apy_reward" }, "the yield is negative; no plan uses the pool"));
         }
-        (base + reward > APY_MAX).then_some(("apy", "more than 1,000,000 % a year; no plan uses the pool"))
+        (base + reward > APY_MAX).then_some(("apy", "the yield is above 1,000,000% per year; no plan uses the pool"))
     }
 
     /// The single asset of the pool; `None` where it has two or more, or they are unknown.

@@ -50,7 +50,7 @@ pub struct Coerced {
     pub issues: Vec<Issue>,
 }
 
-pub const CHECKSUM: &str = "the letter case breaks the EIP-55 checksum; the address is accepted, but compare it with its source";
+pub const CHECKSUM: &str = "the letter case does not match the EIP-55 checksum; the address is accepted, but compare it with its source";
 
 /// Error of a cell that cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,9 +11,9 @@ use super::{
 const REREAD_MAX: usize = 256 << 20;
 
 const RAGGED: &str = "the row has more or fewer fields than the header; it is rejected";
-const UNCLOSED: &str = "a quote is opened and never closed; the row is rejected";
+const UNCLOSED: &str = "a quote is never closed; the row is rejected";
 const AFTER_QUOTE: &str = "text follows a closing quote; the row is rejected";
-const NOT_UTF8: &str = "the row is not UTF-8; it is rejected: save it as UTF-8, or use `tokendeck import`";
+const NOT_UTF8: &str = "the row is not UTF-8; it is rejected (save the file as UTF-8, or use `tokendeck import`)";
 
 pub(super) struct CsvRows {
     input: Input,
@@ -79,7 +79,7 @@ impl CsvRows {
         let header: Option<Vec<String>> = (0..self.fields.len()).map(|i| self.field(i).map(|text| text.trim().to_owned())).collect();
         let header = header.filter(|_| scan.problem.is_none());
         self.input.consume(scan.length);
-        header.ok_or_else(|| "has a header that cannot be read: a quote is not closed or it is not UTF-8".to_owned())
+        header.ok_or_else(|| "has an unreadable header: a quote is not closed, or it is not UTF-8".to_owned())
     }
 
     /// Rows of `input`, which was appended to a file with this header, after its first `rows` rows.
@@ -92,7 +92,7 @@ impl CsvRows {
     fn begin(mut input: Input, delimiter: Option<u8>, wanted: ColumnFilter) -> Result<Self, String> {
         let end = input.line()?;
         if end == 0 {
-            return Err("is empty: expected a header".to_owned());
+            return Err("is empty; expected a header".to_owned());
         }
         let line = &input.data()[..end];
         let sniffed = [b',', b';', b'\t', b'|'].into_iter().find(|byte| line.contains(byte)).unwrap_or(b',');
@@ -243,7 +243,7 @@ impl RowSource for CsvRows {
                         if let Some(first_line) = scan.first_line {
                             self.reread += scan.length;
                             if self.reread > REREAD_MAX {
-                                return Err("has too many quotes that are not closed".to_owned());
+                                return Err("has too many unclosed quotes".to_owned());
                             }
                             length = first_line;
                         }

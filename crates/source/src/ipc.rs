@@ -198,7 +198,7 @@ impl IpcRows {
                 let column = |(field, array)| unread.or(field, height, || supported::column_or_decimals(field, vec![array], true));
                 let columns: PolarsResult<Vec<Column>> = self.fields.iter().zip(batch.into_arrays()).map(column).collect();
                 let frame = DataFrame::new(height, columns?)?;
-                polars_ensure!(self.done + (self.decoded.height() + height) as u64 <= ROWS_MAX, ComputeError: "it has more rows than a table may have");
+                polars_ensure!(self.done + (self.decoded.height() + height) as u64 <= ROWS_MAX, ComputeError: "it has more rows than a table can have");
                 self.messages.last.1 = height;
                 if self.decoded.width() == 0 {
                     self.decoded = frame;

@@ -32,7 +32,7 @@ pub fn without_nan(text: &[u8]) -> Option<(Vec<u8>, usize)> {
 
 /// The note on words that were read as null.
 pub fn note_on_nan(count: usize) -> Option<String> {
-    let note = || format!("{count} of its values are NaN or Infinity, which are no numbers: they are read as empty");
+    let note = || format!("{count} values are NaN or Infinity, which are not numbers; they are read as empty");
     (count > 0).then(note)
 }
 
@@ -76,7 +76,7 @@ impl RowSource for JsonRows {
         }
         let batch = self.records.take();
         if first && batch.height == 0 {
-            return Err("is empty: expected an array of objects".to_owned());
+            return Err("is empty; expected an array of objects".to_owned());
         }
         Ok((batch.height > 0).then_some(batch))
     }

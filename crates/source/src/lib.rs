@@ -164,7 +164,7 @@ pub fn open_bytes(file: Arc<dyn ReadAt>, name: &str, layout: &Layout, wanted: Co
     let unread = |error: std::io::Error| format!("cannot be read: {error}");
     let bytes = file.bytes().map_err(unread)?;
     if bytes == 0 {
-        return Err("is empty: expected at least a header or a record".to_owned());
+        return Err("is empty; expected at least a header or a record".to_owned());
     }
     let mut head = [0u8; 8];
     let head = &mut head[..bytes.min(8) as usize];
@@ -182,7 +182,7 @@ pub fn open_bytes(file: Arc<dyn ReadAt>, name: &str, layout: &Layout, wanted: Co
         return Ok(if has_words { words::WordRows::over(Box::new(rows), None) } else { Box::new(rows) });
     }
     if layout.is_said() && !matches!(named, Some(SourceFormat::Csv | SourceFormat::Tsv)) {
-        return Err("has no lines and no header: `skip` and `header` of dataset.toml are for CSV and TSV".to_owned());
+        return Err("has no lines and no header; `skip` and `header` in dataset.toml are for CSV and TSV only".to_owned());
     }
     let packed = text::is_packed(head);
     let end = layout.end.filter(|_| !packed && named.is_some_and(SourceFormat::is_of_lines));
@@ -200,9 +200,13 @@ pub fn open_bytes(file: Arc<dyn ReadAt>, name: &str, layout: &Layout, wanted: Co
         Some(SourceFormat::Csv | SourceFormat::Tsv) => separated(file, head, &Layout { delimiter, ..layout.clone() }, wanted),
         Some(SourceFormat::Ndjson) => json_lines(file, head, wanted),
         Some(SourceFormat::Json) => Ok(Box::new(json::JsonRows::new(text::Input::new(file, head)?, wanted))),
-        Some(SourceFormat::Parquet) => Err("is not Parquet: it does not begin with `PAR1`; give it the extension of its format".to_owned()),
-        Some(SourceFormat::Ipc) => Err("is not Arrow IPC: it does not begin with `ARROW1`; give it the extension of its format".to_owned()),
-        None => Err("is of no known format: expected .csv, .tsv, .ndjson, .jsonl, .json, .parquet, .arrow, .ipc or .feather".to_owned()),
+        Some(SourceFormat::Parquet) => {
+            Err("is not Parquet (it does not begin with `PAR1`); give it the extension of its format".to_owned())
+        }
+        Some(SourceFormat::Ipc) => {
+            Err("is not Arrow IPC (it does not begin with `ARROW1`); give it the extension of its format".to_owned())
+        }
+        None => Err("has an unknown format; expected .csv, .tsv, .ndjson, .jsonl, .json, .parquet, .arrow, .ipc or .feather".to_owned()),
     }
 }
 
@@ -228,7 +232,7 @@ fn after(
         }
         SourceFormat::Ndjson => Box::new(ndjson::NdjsonRows::going_on(rest, rows, wanted)),
         SourceFormat::Json | SourceFormat::Parquet | SourceFormat::Ipc => {
-            return Err("has no lines, so none can have been appended".to_owned());
+            return Err("has no lines, so none can be appended".to_owned());
         }
     })
 }
@@ -354,7 +358,7 @@ pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
 pub fn read_whole_text(path: &Path, limit: u64) -> io::Result<String> {
     match read_decoded(path, limit)? {
         (text, false) => Ok(text),
-        (_, true) => Err(io::Error::new(io::ErrorKind::InvalidData, "it is no text in UTF-8")),
+        (_, true) => Err(io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text")),
     }
 }
 

@@ -136,7 +136,7 @@ pub fn here(folder: &Path, table: &str, manifest: &TableManifest) -> Result<Vec<
 
 /// Lists the files named after the table; an error where they are ambiguous, empty where the table is absent.
 pub fn by_name(folder: &Path, table: &str) -> Result<Vec<LocatedFile>, String> {
-    let entries = fs::read_dir(folder).map_err(|error| format!("the folder cannot be read: {error}"))?;
+    let entries = fs::read_dir(folder).map_err(|error| format!("cannot read the folder: {error}"))?;
     let mut claims = Vec::new();
     for entry in entries.flatten().take(ENTRIES_MAX) {
         let Ok(name) = entry.file_name().into_string() else { continue };
@@ -155,12 +155,12 @@ pub fn by_name(folder: &Path, table: &str) -> Result<Vec<LocatedFile>, String> {
         [(name, false)] => Ok(vec![LocatedFile::here(folder.join(name), name.clone())]),
         [(name, true)] => {
             let files = in_folder(&folder.join(name), name)?;
-            if files.is_empty() { Err(format!("the folder `{name}` holds no file of a known format")) } else { Ok(files) }
+            if files.is_empty() { Err(format!("the folder `{name}` has no file of a known format")) } else { Ok(files) }
         }
         many => {
             let names: Vec<_> = many.iter().map(|(name, _)| format!("`{name}`")).collect();
             Err(format!(
-                "{} all claim to be it: keep one, or name those to read in dataset.toml under [tables.{table}] path",
+                "several files match the table: {}; keep one, or list the files to read under [tables.{table}] path in dataset.toml",
                 names.join(", ")
             ))
         }
@@ -182,9 +182,9 @@ pub fn passed_over<'e>(entries: &'e [String], table: &str) -> Vec<(&'e str, Stri
         .filter_map(|name| {
             let stem = name.split_once('.').map_or(&**name, |(stem, _)| stem);
             let says = if stem == table && name != stem {
-                "is not read, as no table is in this format: `tokendeck import` may take it".to_owned()
+                "is not read, because no table can have this format; try `tokendeck import`".to_owned()
             } else if is_slip_of(stem, table) && !TABLES.iter().any(|schema| schema.name == stem) {
-                format!("is not read, as no table has this name: is it `{table}`?")
+                format!("is not read, because no table has this name; did you mean `{table}`?")
             } else {
                 return None;
             };
@@ -205,7 +205,7 @@ pub fn by_path(folder: &Path, paths: &[String]) -> Result<Vec<LocatedFile>, Stri
                 files.push(LocatedFile { name, ..file });
             }
             if files.len() > FILES_MAX {
-                return Err(format!("`{spelled}` names more than {FILES_MAX} files"));
+                return Err(format!("`{spelled}` matches more than {FILES_MAX} files"));
             }
         }
     }
@@ -214,18 +214,18 @@ pub fn by_path(folder: &Path, paths: &[String]) -> Result<Vec<LocatedFile>, Stri
 
 fn one_path(folder: &Path, spelled: &str) -> Result<Vec<LocatedFile>, String> {
     if UrlPattern::is_url(spelled) {
-        return Err(format!("`{spelled}` is remote, and only local files are imported"));
+        return Err(format!("`{spelled}` is remote, but only local files can be imported"));
     }
     let path = folder.join(spelled);
     if path.is_dir() {
         let files = in_folder(&path, spelled.trim_end_matches('/'))?;
-        return if files.is_empty() { Err(format!("`{spelled}` holds no file of a known format")) } else { Ok(files) };
+        return if files.is_empty() { Err(format!("`{spelled}` has no file of a known format")) } else { Ok(files) };
     }
     if path.exists() {
         return Ok(vec![LocatedFile::here(path, spelled.to_owned())]);
     }
     if !spelled.contains(['*', '?', '[']) {
-        return Err(format!("`{spelled}` is not there; paths in dataset.toml are relative to it"));
+        return Err(format!("`{spelled}` does not exist; paths in dataset.toml are relative to that file"));
     }
     let pattern = Pattern::new(spelled).map_err(|error| format!("`{spelled}` is not a glob: {}", error.msg))?;
     // The walk starts at the last folder before the first wildcard.
@@ -260,7 +260,7 @@ fn walk(root: &Path, spelled: &str) -> Result<Vec<LocatedFile>, String> {
         for entry in listing.flatten() {
             entries += 1;
             if entries > ENTRIES_MAX {
-                return Err(format!("`{spelled}` holds more than {ENTRIES_MAX} entries: name a smaller folder"));
+                return Err(format!("`{spelled}` has more than {ENTRIES_MAX} entries; choose a smaller folder"));
             }
             let Ok(name) = entry.file_name().into_string() else { continue };
             let (path, name) = (entry.path(), format!("{spelled}{name}"));

@@ -196,7 +196,7 @@ pub(crate) fn read_table(schema: &TableSchema, mut members: Vec<TomlEntry<'_>>) 
                 let coin = member.text()?;
                 let column = schema.columns.first().filter(|_| schema.column("token_address").is_some());
                 if column.is_none() || coin.trim().is_empty() {
-                    return Err(member.wrong("must be the symbol of a coin, of a table whose rows are of one token"));
+                    return Err(member.wrong("must be the symbol of a coin, in a table whose rows belong to one token"));
                 }
                 table.set.entry("token_address").or_insert_with(|| Address::coin(&coin).to_string());
                 if schema.name == "tokens" {
@@ -221,7 +221,7 @@ pub(crate) fn read_table(schema: &TableSchema, mut members: Vec<TomlEntry<'_>>) 
     table.engine = if table.node.is_some() || table.logs.is_some() { None } else { engine::read(schema, &members)? };
     let both = table.set.keys().find(|name| table.columns.get(*name).is_some_and(|column| column.from.is_some()));
     if let (Some(name), Some(columns)) = (both, columns) {
-        return Err(columns.error(format!("`{}.{name}` has a constant in `set` and a column in `columns`: keep one", schema.name)));
+        return Err(columns.error(format!("`{}.{name}` has both a constant in `set` and a column in `columns`; keep one", schema.name)));
     }
     Ok(table)
 }
@@ -237,7 +237,7 @@ fn read_row_filter(member: &TomlEntry<'_>) -> Result<RowFilter, TomlError> {
             "min" => min = Some(bound.scalar()?),
             "max" => max = Some(bound.scalar()?),
             "in" if bound.text()? == "tokens" => return Ok(RowFilter::Tokens),
-            "in" => return Err(bound.wrong("must be \"tokens\"; values stand in a list: [\"1d\", \"1h\"]")),
+            "in" => return Err(bound.wrong("must be \"tokens\"; write values as a list: [\"1d\", \"1h\"]")),
             _ => return Err(bound.unknown("key", &["min", "max", "in"])),
         }
     }
@@ -314,63 +314,60 @@ mod tests {
     #[test]
     fn an_error_names_the_line_the_fault_and_what_is_right() {
         for (text, expected) in [
-            ("titel = 'x'", "line 1: unknown key `titel`, did you mean `title`?"),
-            ("\n[tables.candels]", "line 2: unknown table `candels`, did you mean `candles`?"),
-            ("[tables.candles.columns]\ntokn_address = 'a'", "line 2: unknown column `tokn_address`, did you mean `token_address`?"),
-            ("[tables.candles]\npaht = 'a'", "line 2: unknown key `paht`, did you mean `path`?"),
-            ("[tables.candles.columns]\nopen = { form = 'a' }", "line 2: unknown key `form`, did you mean `from`?"),
+            ("titel = 'x'", "line 1: unknown key `titel`; did you mean `title`?"),
+            ("\n[tables.candels]", "line 2: unknown table `candels`; did you mean `candles`?"),
+            ("[tables.candles.columns]\ntokn_address = 'a'", "line 2: unknown column `tokn_address`; did you mean `token_address`?"),
+            ("[tables.candles]\npaht = 'a'", "line 2: unknown key `paht`; did you mean `path`?"),
+            ("[tables.candles.columns]\nopen = { form = 'a' }", "line 2: unknown key `form`; did you mean `from`?"),
             ("synthetic = 'yes'", "line 1: `synthetic` must be true or false"),
             ("[tables.candles]\npath = 3", "line 2: `path` must be text or a list of texts"),
             ("[tables.candles.columns]\nopen = { scale = 'x' }", "line 2: `scale` must be a number"),
             (
                 "[tables.candles.columns]\ntimestamp = { scale = 2 }",
-                "line 2: `scale` fits a number, and `timestamp` holds a time: ISO 8601 or epoch",
+                "line 2: `scale` is for numbers, but `timestamp` is a time: ISO 8601 or epoch",
             ),
             ("[tables.holders]\nunit = 'wei'", "line 2: `unit` must be \"raw\", \"whole\", \"usd\" or \"token\""),
             ("[tables.holders.columns]\nbalance = { unit = 'usd' }", "line 2: `unit` of `balance` must be \"whole\", \"raw\" or \"token\""),
             (
                 "[tables.holders.columns]\nholder_address = { unit = 'raw' }",
-                "line 2: `unit` fits amounts, volumes and prices, and `holder_address` holds an address: 0x and 40 hex digits",
+                "line 2: `unit` is for amounts, volumes and prices, but `holder_address` is an address: 0x and 40 hex digits",
             ),
             (
                 "[tables.transfers.columns]\nvalue = { scale = 2 }",
-                "line 2: `scale` of whole numbers that must stay exact must be a power of ten, such as 1e18",
+                "line 2: `scale` must be a power of ten, such as 1e18, for whole numbers that must stay exact",
             ),
             ("[tables.candles]\ndecimal = ';'", "line 2: `decimal` must be \",\" or \".\""),
             (
                 "[tables.candles]\nwhere = { interval = { in = 'x' } }",
-                "line 2: `in` must be \"tokens\"; values stand in a list: [\"1d\", \"1h\"]",
+                "line 2: `in` must be \"tokens\"; write values as a list: [\"1d\", \"1h\"]",
             ),
-            ("[tables.gas]\ncoin = 'BTC'", "line 2: `coin` must be the symbol of a coin, of a table whose rows are of one token"),
-            ("[tables.posts]\nsource = 'warehouse'", "line 2: `source` needs a `table` of it, or a `query`"),
-            (
-                "[tables.posts]\ntable = 'posts'",
-                "line 2: `table` is of a source: say which with `source`, as config.toml has it in [sources.NAME]",
-            ),
-            ("[tables.transfers]\nsource = ''", "line 2: `source` needs a name, as config.toml has it in [sources.NAME]"),
-            ("[tables.transfers]\nsource = 'w'\npath = 'x.csv'", "line 3: `path` and `source` both say where the rows are: keep one"),
+            ("[tables.gas]\ncoin = 'BTC'", "line 2: `coin` must be the symbol of a coin, in a table whose rows belong to one token"),
+            ("[tables.posts]\nsource = 'warehouse'", "line 2: `source` needs a `table` or a `query`"),
+            ("[tables.posts]\ntable = 'posts'", "line 2: `table` needs a `source`: a [sources.NAME] of config.toml"),
+            ("[tables.transfers]\nsource = ''", "line 2: `source` must be the name of a source: a [sources.NAME] of config.toml"),
+            ("[tables.transfers]\nsource = 'w'\npath = 'x.csv'", "line 3: `path` and `source` cannot be combined; keep one"),
             ("[tables.transfers]\nsource = 'w'\nfrom_block = -1", "line 3: `from_block` must be a whole number from 0 to 9007199254740992"),
-            ("[tables.posts]\nfrom_block = 1", "line 2: `from_block` is of transfers and holder counts whose `source` is a node"),
-            ("[tables.posts]\nsource = 'w'\nquery = 'select 1'\ntable = 'x'", "line 4: `table` and `query` both say which rows: keep one"),
-            ("[tables.posts]\nsource = 'w'\nquery = 'select 1'\nfinal = true", "line 4: `final` is of a table: say FINAL in the query"),
+            ("[tables.posts]\nfrom_block = 1", "line 2: `from_block` is only for transfers and holder_counts whose `source` is a node"),
+            ("[tables.posts]\nsource = 'w'\nquery = 'select 1'\ntable = 'x'", "line 4: `table` and `query` cannot be combined; keep one"),
+            (
+                "[tables.posts]\nsource = 'w'\nquery = 'select 1'\nfinal = true",
+                "line 4: `final` is only for a `table`; write FINAL in the query",
+            ),
             (
                 "[tables.posts]\nsource = 'w'\ntable = 'x'\nread = 'in place'",
-                "line 4: `read` must be \"bring\": in place are candles, holders and transfers alone",
+                "line 4: `read` must be \"bring\": only candles, holders and transfers can be queried in place",
             ),
             ("[tables.candles]\nsource = 'w'\ntable = 'x'\nread = 'there'", "line 4: `read` must be \"bring\" or \"in place\""),
-            (
-                "[tables.posts]\nsource = 'w'\ntable = 'x'\npath = 'x.csv'",
-                "line 4: `path` and `source` both say where the rows are: keep one",
-            ),
+            ("[tables.posts]\nsource = 'w'\ntable = 'x'\npath = 'x.csv'", "line 4: `path` and `source` cannot be combined; keep one"),
             (
                 "[tables.dexes]\nset={chain='eth'}\ncolumns={chain='x'}",
-                "line 3: `dexes.chain` has a constant in `set` and a column in `columns`: keep one",
+                "line 3: `dexes.chain` has both a constant in `set` and a column in `columns`; keep one",
             ),
             ("[tables.candles]\nexplode = true", "line 2: `explode` must name the column: `explode = \"COLUMN\"`"),
             ("[tables.pools.columns]\ntoken0 = { item = 0 }", "line 2: `item` must be 1 for the first element, or -1 for the last"),
             (
                 "[tables.posts]\nvalues = { ETH = 'x' }",
-                "line 2: `values` of no column must be addresses; say which column: [tables.posts.values.COLUMN]",
+                "line 2: `values` must contain addresses, unless it names its column: [tables.posts.values.COLUMN]",
             ),
         ] {
             assert_eq!(Manifest::parse(text).expect_err(text).to_string(), expected);

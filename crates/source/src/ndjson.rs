@@ -83,7 +83,7 @@ impl RowSource for NdjsonRows {
         let batch = self.records.take();
         let first = !std::mem::replace(&mut self.started, true);
         if first && batch.height == 0 {
-            return Err("is empty: expected one JSON object a line".to_owned());
+            return Err("is empty; expected one JSON object per line".to_owned());
         }
         Ok((batch.height > 0).then_some(batch))
     }

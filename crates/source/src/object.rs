@@ -72,7 +72,7 @@ impl ByteSink for Shared {
         self.lock()
             .kept
             .take(at, bytes)
-            .map_err(|error| format!("cannot be kept: {error}; make room, or name another folder in `[cache] dir`"))
+            .map_err(|error| format!("cannot be stored: {error}; free disk space, or set another folder in `[cache] dir`"))
     }
 
     fn end(&self, range: Range<u64>, outcome: Result<(), Fault>) {

@@ -53,7 +53,7 @@ impl ParquetRows {
         })?;
         let groups = metadata.row_groups.iter().map(RowGroupMetadata::num_rows);
         let rows = groups.into_iter().try_fold(0usize, usize::checked_add).filter(|&rows| rows as u64 <= ROWS_MAX);
-        let rows = rows.ok_or("is damaged, or has more rows than a table may have")?;
+        let rows = rows.ok_or("is damaged, or has more rows than a table can have")?;
         let names = schema.iter_names().map(ToString::to_string).collect();
         let wanted: Vec<_> =
             schema.iter_values().filter(|field| wanted(&field.name)).map(|field| with_wide_decimal(field, &metadata)).collect();
@@ -99,7 +99,7 @@ impl ParquetRows {
             let column = |field| unread.or(field, part.len(), || decode_column(file, group, field, &part));
             let columns: PolarsResult<Vec<Column>> = wanted.iter().map(column).collect();
             let columns = columns?;
-            polars_ensure!(columns.iter().all(|column| column.len() == part.len()), ComputeError: "it has fewer rows than it says");
+            polars_ensure!(columns.iter().all(|column| column.len() == part.len()), ComputeError: "it has fewer rows than it declares");
             DataFrame::new(part.len(), columns)
         })?;
         Ok(())

@@ -115,7 +115,7 @@ pub fn all(beside_config: Option<&Path>, dataset: Option<&Path>) -> Result<Provi
         files.sort();
         for file in files.iter().filter(|file| file.extension().is_some_and(|ending| ending == "toml")) {
             let id = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-            let text = read_text(file, FILE_MAX).map_err(|error| format!("`{}` cannot be read: {error}", file.display()))?;
+            let text = read_text(file, FILE_MAX).map_err(|error| format!("cannot read `{}`: {error}", file.display()))?;
             let read = Provider::parse(&id, &text, origin);
             all.insert(id, read.map_err(|error| format!("{}:{}: {}", file.display(), error.line, error.reason))?);
         }
@@ -126,8 +126,8 @@ pub fn all(beside_config: Option<&Path>, dataset: Option<&Path>) -> Result<Provi
 /// The provider of that name. Errors: there is none, with what may have been meant.
 pub fn named<'a>(all: &'a Providers, id: &str) -> Result<&'a Provider, String> {
     all.get(id).ok_or_else(|| match meant(id, all.keys().map(String::as_str)) {
-        Some(near) => format!("`{id}` is no provider, did you mean `{near}`?"),
-        None => format!("`{id}` is no provider: `tokendeck providers` lists them"),
+        Some(near) => format!("`{id}` is not a provider; did you mean `{near}`?"),
+        None => format!("`{id}` is not a provider; `tokendeck providers` lists them"),
     })
 }
 
@@ -196,10 +196,10 @@ impl Provider {
         }
         let lacks = |what: &str| Err(document.error(format!("the provider lacks {what}")));
         if provider.home.is_empty() {
-            return lacks("`home`: the beginning of its URLs, as in home = \"https://api.example.org/v1\"");
+            return lacks("`home`, the start of its URLs, as in home = \"https://api.example.org/v1\"");
         }
         if provider.requests.is_empty() {
-            return lacks("a [[request]]: without one nothing can be asked");
+            return lacks("a [[request]]; add at least one");
         }
         Ok(provider)
     }
@@ -240,20 +240,20 @@ fn key(member: &TomlEntry<'_>) -> Result<KeyPlacement, TomlError> {
             _ => return Err(part.unknown("key", &["header", "query", "optional"])),
         }
     }
-    let (name, in_query) = placement.ok_or_else(|| member.wrong("needs `header` or `query`: where the key of a request stands"))?;
+    let (name, in_query) = placement.ok_or_else(|| member.wrong("needs `header` or `query`, the place of the key in a request"))?;
     Ok(KeyPlacement { name, in_query, optional })
 }
 
 fn chains(member: &TomlEntry<'_>) -> Result<Vec<(Chain, String)>, TomlError> {
     let chain = |pair: &TomlEntry<'_>| {
-        let ours = Chain::parse(pair.key).ok_or_else(|| pair.wrong("is no chain's name"))?;
+        let ours = Chain::parse(pair.key).ok_or_else(|| pair.wrong("is not a chain name"))?;
         Ok((ours, pair.scalar()?))
     };
     member.table()?.iter().map(chain).collect()
 }
 
 fn intervals(member: &TomlEntry<'_>) -> Result<Vec<Interval>, TomlError> {
-    let read = |word: String| Interval::parse(&word).ok_or_else(|| member.wrong("must be a list of lengths, as in [\"1h\", \"1d\"]"));
+    let read = |word: String| Interval::parse(&word).ok_or_else(|| member.wrong("must be a list of intervals, as in [\"1h\", \"1d\"]"));
     member.texts()?.into_iter().map(read).collect()
 }
 
@@ -276,25 +276,25 @@ mod tests {
         let request = "home = 'https://a.org'\n[[request]]\nname = 'x'\nfills = 'candles'\n";
         let with = |rest: &str| format!("{request}{rest}");
         for (text, expected) in [
-            ("nmae = 'x'".to_owned(), "line 1: unknown key `nmae`, did you mean `name`?"),
+            ("nmae = 'x'".to_owned(), "line 1: unknown key `nmae`; did you mean `name`?"),
             (
                 "name = 'x'".to_owned(),
-                "line 1: the provider lacks `home`: the beginning of its URLs, as in home = \"https://api.example.org/v1\"",
+                "line 1: the provider lacks `home`, the start of its URLs, as in home = \"https://api.example.org/v1\"",
             ),
             ("home = 'ftp://x'".to_owned(), "line 1: `home` must be a URL that begins with https://"),
-            ("key = { optional = true }".to_owned(), "line 1: `key` needs `header` or `query`: where the key of a request stands"),
-            (with("each = 'tokn'\npath = '/a'"), "line 5: unknown value of `each` `tokn`, did you mean `token`?"),
-            (with("path = '/a/{tokne}'"), "line 5: unknown placeholder `tokne`, did you mean `token`?"),
-            (with("path = '/a'\ncolumns = { opne = 1 }"), "line 6: unknown column `opne`, did you mean `open`?"),
+            ("key = { optional = true }".to_owned(), "line 1: `key` needs `header` or `query`, the place of the key in a request"),
+            (with("each = 'tokn'\npath = '/a'"), "line 5: unknown value of `each` `tokn`; did you mean `token`?"),
+            (with("path = '/a/{tokne}'"), "line 5: unknown placeholder `tokne`; did you mean `token`?"),
+            (with("path = '/a'\ncolumns = { opne = 1 }"), "line 6: unknown column `opne`; did you mean `open`?"),
             (
                 with("path = '/a'\nnext = { before = 'eldest timestamp' }"),
-                "line 6: `before` must be \"oldest COLUMN\", \"newest COLUMN\", \"+1\", or a place in the answer",
+                "line 6: `before` must be \"oldest COLUMN\", \"newest COLUMN\", \"+1\", or a path in the response",
             ),
             (with("rows = ''"), "line 2: the request `x` lacks `path`"),
-            (with("path = '/a'\nechh = 'token'"), "line 6: unknown key `echh`, did you mean `each`?"),
+            (with("path = '/a'\nechh = 'token'"), "line 6: unknown key `echh`; did you mean `each`?"),
             (
                 "home = 'https://a.org'\n[[request]]\nname = 'x'\npath = '/a'".to_owned(),
-                "line 2: the request `x` fills no table: say `fills = \"candles\"`",
+                "line 2: the request `x` fills no table; add `fills`, as in `fills = \"candles\"`",
             ),
         ] {
             let error = Provider::parse("x", &text, ProviderOrigin::Own).expect_err(&text);

@@ -17,7 +17,7 @@ const RATIO_MAX: u64 = 4_096;
 /// Size to which even small files may decompress.
 const SMALL: u64 = 16 << 20;
 
-pub(super) const DAMAGED: &str = "it says that it holds more than fits into it";
+pub(super) const DAMAGED: &str = "it declares more data than it can contain";
 
 /// Maximum plausible rows, or decompressed bytes, for a number of bytes of a file.
 fn plausible_max(bytes: usize) -> u64 {
@@ -33,7 +33,7 @@ pub(super) fn parquet(bytes: u64, metadata: &FileMetadata) -> PolarsResult<()> {
             let nested = column.descriptor().descriptor.max_rep_level > 0;
             let values = column.num_values();
             polars_ensure!(values >= 0 && values as u64 <= plausible_max(length), ComputeError: DAMAGED);
-            polars_ensure!(nested || values as usize == group.num_rows(), ComputeError: "a column has not as many values as rows");
+            polars_ensure!(nested || values as usize == group.num_rows(), ComputeError: "the values of a column and the rows differ in number");
             let range = column.byte_range();
             polars_ensure!(range.start <= range.end && range.end <= bytes, ComputeError: DAMAGED);
         }

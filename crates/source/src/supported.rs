@@ -18,7 +18,7 @@ use polars_arrow::{
 
 use crate::{coerce::cell::with_point, decode::guarded, words::digits};
 
-const NOT_READ: &str = "columns are not read that have the type";
+const NOT_READ: &str = "unsupported column type";
 
 /// The columns whose type is not read: each costs itself, not the file.
 pub(super) struct UnreadColumns(Vec<PlSmallStr>);
@@ -44,8 +44,7 @@ impl UnreadColumns {
     }
 
     pub(super) fn notes(&self) -> Vec<String> {
-        let note =
-            |name| format!("warning: its column `{name}` has a type that is not read, and is left empty: write it as text or as a number");
+        let note = |name| format!("warning: the column `{name}` has an unsupported type and is left empty; write it as text or numbers");
         self.0.iter().map(note).collect()
     }
 }
@@ -144,7 +143,7 @@ fn to_supported(array: &dyn Array) -> PolarsResult<Box<dyn Array>> {
 fn as_type<A: Array>(array: &dyn Array) -> PolarsResult<&A> {
     match array.as_any().downcast_ref() {
         Some(array) => Ok(array),
-        None => polars_bail!(ComputeError: "a column is of another type than it says"),
+        None => polars_bail!(ComputeError: "a column has a different type than declared"),
     }
 }
 

@@ -150,7 +150,7 @@ impl Input {
         let reader: Box<dyn Read + Send> = if head.starts_with(GZIP) {
             Box::new(Gzip { member: Some(GzDecoder::new(io::BufReader::with_capacity(CHUNK, counted))), behind: Arc::clone(&behind) })
         } else if head.starts_with(ZSTD) {
-            Box::new(zstd::Decoder::new(counted).map_err(|error| format!("cannot be unpacked: {error}"))?)
+            Box::new(zstd::Decoder::new(counted).map_err(|error| format!("cannot be decompressed: {error}"))?)
         } else if let Some(encoding) = utf16(head) {
             Box::new(Decoded::new(counted, encoding))
         } else {
@@ -177,7 +177,7 @@ impl Input {
     /// What was left out of the source, as far as it was read.
     pub(super) fn notes(&self) -> Vec<String> {
         let bytes = self.behind.load(Ordering::Relaxed);
-        let note = || format!("warning: {bytes} bytes behind its compressed text are no gzip, and are left out");
+        let note = || format!("warning: the {bytes} bytes after the compressed text are not gzip and are ignored");
         (bytes > 0).then(note).into_iter().collect()
     }
 
@@ -218,12 +218,12 @@ impl Input {
                 other => break other,
             }
         };
-        let n = n.map_err(|error| format!("is cut off or damaged: {error}"))?;
+        let n = n.map_err(|error| format!("is truncated or damaged: {error}"))?;
         self.end += n;
         self.ended = n == 0;
         self.unpacked += n as u64;
         if self.unpacked > BOMB_FLOOR && self.unpacked > BOMB_RATIO.saturating_mul(self.bytes_read()) {
-            return Err(format!("unpacks to more than {BOMB_RATIO} times its size: that is no table"));
+            return Err(format!("decompresses to more than {BOMB_RATIO} times its size, so it is not read"));
         }
         Ok(n > 0)
     }
@@ -249,7 +249,7 @@ impl Input {
     pub(super) fn whole(mut self, limit: u64) -> Result<Vec<u8>, String> {
         while self.fill()? {
             if self.data().len() as u64 > limit {
-                return Err("is too large to be read whole: use .ndjson, .csv or .parquet".to_owned());
+                return Err("is too large to be read whole; use .ndjson, .csv or .parquet".to_owned());
             }
         }
         self.buffer.truncate(self.end);

@@ -125,7 +125,7 @@ mod tests {
     /// A column of these texts in chunks, each text stored once per stretch or once per row.
     fn column(rows: &[Option<u8>], cuts: &[usize], once: bool) -> StringChunked {
         let text = |row: &Option<u8>| {
-            row.map(|number| format!("{}{number}", "a text too long to stand beside its length ".repeat((number % 2).into())))
+            row.map(|number| format!("{}{number}", "a text too long to be stored next to its length ".repeat((number % 2).into())))
         };
         let chunk = |rows: &[Option<u8>]| {
             let mut texts = Texts::with_capacity(rows.len());

@@ -183,17 +183,16 @@ fn said(name: &str, form: Form, mixed: bool, width: usize, of_clickhouse: bool) 
         Form::BigEndian => "most",
         Form::LittleEndian => "least",
     };
-    let which = format!("the numbers in `{name}` are {width} bytes each, the {order} significant first");
+    let which = format!("the numbers in `{name}` are {width} bytes each, the {order} significant byte first");
     match (mixed, form, of_clickhouse) {
         (true, ..) => Some(format!(
-            "warning: the byte order of `{name}` is not certain, as some of its numbers fit one order and some the other; assumed: {which}; if \
-             that is wrong, write them as text"
+            "warning: the byte order of `{name}` is uncertain, because some of its numbers fit one order and some the other; assumed: {which}; if that is wrong, write them as text"
         )),
         // The usual form.
         (false, Form::BigEndian, _) if width == 32 => None,
-        (false, Form::LittleEndian, true) => Some(format!("{which}, as ClickHouse writes them")),
-        (false, Form::LittleEndian, false) => Some(format!("assumed: {which}, as in ClickHouse; their zeros say so")),
-        (false, ..) => Some(format!("assumed: {which}; their zeros say so")),
+        (false, Form::LittleEndian, true) => Some(format!("{which}, the order that ClickHouse writes")),
+        (false, Form::LittleEndian, false) => Some(format!("assumed from the position of zeros: {which}, as in ClickHouse")),
+        (false, ..) => Some(format!("assumed from the position of zeros: {which}")),
     }
 }
 

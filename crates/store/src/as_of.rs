@@ -92,7 +92,7 @@ impl Dataset {
         let cut = |table| self.cut(table, time, &mut as_of.unknown, &mut first);
         let tables = self.tables.iter().map(cut).collect::<Result<Vec<_>, _>>()?;
         if let Some(first) = first.0.filter(|first| *first >= end_of(time)) {
-            return Err(format!("The data begin {}: nothing is known before. Ask for that day or later.", Time(first).day()));
+            return Err(format!("The data starts on {}. Choose that day or later.", Time(first).day()));
         }
         let mut cut = Self::new(tables);
         cut.title.clone_from(&self.title);
@@ -118,7 +118,7 @@ impl Dataset {
         if !table.loaded() {
             return Ok(table.clone());
         }
-        let damaged = |error: &dyn std::fmt::Display| format!("The table `{name}` cannot be read as of a time: {error}.");
+        let damaged = |error: &dyn std::fmt::Display| format!("The past state of the table `{name}` cannot be read: {error}.");
         if let Some(snapshots) = self.snapshots(table, time, first).map_err(|reason| damaged(&reason))? {
             return Ok(Table { storage: Storage::Memory(snapshots), others: DataFrame::default(), ..table.clone() });
         }
@@ -154,7 +154,7 @@ impl Dataset {
             Storage::Large(large) => {
                 if large.height() > ROWS_MAX {
                     return Err(format!(
-                        "`{name}` has {} rows, and as of a time at most {ROWS_MAX} are read: name fewer with `where` in dataset.toml.",
+                        "`{name}` has {} rows, and point-in-time queries read up to {ROWS_MAX}; restrict it with `where` in dataset.toml.",
                         large.height()
                     ));
                 }
@@ -166,7 +166,9 @@ impl Dataset {
                 order::whole(parts).map_err(|error| damaged(&error))?.unwrap_or_default()
             }
             Storage::InPlace(_) => {
-                return Err(format!("`{name}` stays at its source, where nothing can be asked as of a time: bring it with `where`."));
+                return Err(format!(
+                    "`{name}` is queried in place and has no point-in-time mode; download it with read = \"bring\" and a `where`."
+                ));
             }
         };
         Ok(Table { storage: Storage::Memory(frame), ..table.clone() })
@@ -182,7 +184,7 @@ impl Dataset {
         let mut seen = Vec::new();
         for file in &files {
             let frame =
-                parquet_rows(file, HISTORY_BYTES_MAX).unwrap_or_else(|| Err("a file of its history is gone or too large".to_owned()))?;
+                parquet_rows(file, HISTORY_BYTES_MAX).unwrap_or_else(|| Err("a file of its history is missing or too large".to_owned()))?;
             seen.push(RowTime::At(OBSERVED_AT).cut(&frame, time, first).and_then(with_gone).map_err(|error| error.to_string())?);
         }
         let state = || {

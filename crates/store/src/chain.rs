@@ -221,7 +221,7 @@ impl ChainStates {
         }
         let wanted = lacks.accounts.len() + lacks.slots.len() + lacks.events.len();
         if wanted > WANTED_MAX {
-            let reason = format!("an answer needs {wanted} accounts and slots at once, and at most {WANTED_MAX} are read");
+            let reason = format!("this needs {wanted} accounts and slots at once, more than the limit of {WANTED_MAX}");
             return Err(FetchError::Unavailable(reason));
         }
         let read = self.nodes.node().and_then(|node| {
@@ -238,7 +238,7 @@ impl ChainStates {
             Err(fault) => {
                 let reason = format!("`{}` {fault}", self.nodes.origin());
                 if before.block.is_none() && self.known(token).is_some() {
-                    tracing::warn!("the chain is not read anew, and what was read before stays: {reason}");
+                    tracing::warn!("cannot read the chain state; keeping the previous one: {reason}");
                     self.renew(token);
                     return Ok(());
                 }
@@ -259,7 +259,7 @@ impl ChainStates {
     fn say_unkept(&self, reason: &str) {
         if !self.unkept.swap(true, Ordering::Relaxed) {
             let folder = self.files.folder().display();
-            tracing::warn!("what is read of the chain is not kept in `{folder}`, and is read again after a restart: {reason}");
+            tracing::warn!("cannot store chain state in `{folder}`; it is read again after a restart: {reason}");
         }
     }
 

@@ -214,7 +214,7 @@ fn failed(error: impl std::fmt::Display) -> ExportError {
 }
 
 fn exists(path: &Path) -> ExportError {
-    ExportError::Failed(format!("`{}` exists already: choose another name", path.display()))
+    ExportError::Failed(format!("`{}` already exists; choose another name", path.display()))
 }
 
 /// Writes the whole file, or leaves what was there: a full disk leaves no part of it.
@@ -391,7 +391,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.csv");
         fs::write(&path, "mine").unwrap();
-        let expected = ExportError::Failed(format!("`{}` exists already: choose another name", path.display()));
+        let expected = ExportError::Failed(format!("`{}` already exists; choose another name", path.display()));
         assert_eq!(go(&path, &["symbol"], &values()), Err(expected.clone()));
         assert_eq!(publish(temporary_beside(&path).unwrap(), &path, false), Err(expected), "even if it came while the table was written");
         assert_eq!(fs::read_to_string(&path).unwrap(), "mine");

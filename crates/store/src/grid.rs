@@ -150,6 +150,6 @@ impl RowBatches for Ordered {
         let frame = self.grid.at(&self.places, self.nth.start + rows.start..self.nth.start + rows.end, Some(&self.columns));
         // A large table returns its columns in schema order.
         let frame = frame.select(self.columns.iter().copied()).map_err(|error| error.to_string())?;
-        if self.grid.is_damaged() { Err("the table in the cache is damaged: r reads the data again".to_owned()) } else { Ok(frame) }
+        if self.grid.is_damaged() { Err("the cached table is damaged; press r to reload the data".to_owned()) } else { Ok(frame) }
     }
 }

@@ -366,7 +366,7 @@ impl Dataset {
         let key = FetchKey::Transfers { token: *token, part: part.clone() };
         match self.require([key])?.first().map(|fetched| &**fetched) {
             Some(Fetched::Transfers(answer)) => Ok(Arc::clone(answer)),
-            _ => Err(Problem::new(Code::SourceUnavailable, format!("The transfers of `{token}` do not stay at a source."))),
+            _ => Err(Problem::new(Code::SourceUnavailable, format!("The transfers of `{token}` are not queried in place."))),
         }
     }
 
@@ -387,9 +387,9 @@ impl Dataset {
         let table = key.table();
         let detail = match key.tokens() {
             [token] => format!(
-                "The {table} of `{token}` stay at `{source}` and are not here: ask for this token alone, or say read = \"bring\" in dataset.toml."
+                "The {table} of `{token}` are queried in place at `{source}`; request this token alone, or set read = \"bring\" in dataset.toml."
             ),
-            _ => format!("The {table} stay at `{source}` and are not here: say read = \"bring\" in dataset.toml."),
+            _ => format!("The {table} are queried in place at `{source}`; set read = \"bring\" in dataset.toml."),
         };
         Err(Problem::missing_rows(missing.into_iter().map(|(key, _)| key).collect(), detail))
     }

@@ -44,10 +44,10 @@ pub enum Consequence {
 impl Consequence {
     fn words(self) -> &'static str {
         match self {
-            Self::Stays => "it is left as it is",
-            Self::NotUsed => "the candle stays, and no analysis uses it",
-            Self::Emptied => "the cell is left empty",
-            Self::KeptOut => "the row is kept out",
+            Self::Stays => "the value is kept as is",
+            Self::NotUsed => "the candle is kept but excluded from analyses",
+            Self::Emptied => "the cell is cleared",
+            Self::KeptOut => "the row is excluded",
         }
     }
 }
@@ -90,7 +90,7 @@ macro_rules! rules {
 pub const RULES: &[Rule] = rules! {
     price_above_zero NotUsed Test::Price,
         ["candles.open", "candles.high", "candles.low", "candles.close"]
-        "a price must be above zero";
+        "a price must be positive";
     low_is_lowest NotUsed Test::Low,
         ["candles.low"] needs ["candles.open", "candles.high", "candles.close"]
         "the low must not be above the open, the close or the high";
@@ -104,91 +104,77 @@ pub const RULES: &[Rule] = rules! {
          "holder_counts.holders", "holder_counts.whale_balance", "locks.amount", "dexes.total_value_locked", "pools.liquidity",
          "pools.volume24h", "yields.tvl", "yields.total_supply_usd", "yields.total_borrow_usd", "gas.usd_per_100k_gas",
          "gas.gas_price_gwei", "gas.native_price_usd"]
-        "it cannot be below zero";
+        "the value is negative";
     decimals Emptied Test::Between(0.0, 77.0),
         ["tokens.decimals"]
-        "a token has 0 to 77 decimals, as 10^78 is over 2^256";
+        "a token has 0 to 77 decimals, because 10^78 exceeds 2^256";
     fraction Emptied Test::Between(0.0, 1.0),
         ["fee_tiers.fee"]
-        "a fee is a fraction of the amount, from 0 to 1; `scale = 0.01` (of an import \
-         `--unit percent`) reads percent, `scale = 1e-6` (`--unit millionths`) millionths";
+        "a fee is a fraction of the amount, from 0 to 1; for percent, set `scale = 0.01` (`--unit percent` of `tokendeck import`), for millionths `scale = 1e-6` (`--unit millionths`)";
     pool_fee Emptied Test::Between(0.0, 0.1),
         ["pools.fee"]
-        "a pool's fee is a fraction of the amount, seldom more than 0.01 and not over 0.1; `scale = 0.01` (of an import \
-         `--unit percent`) reads percent, `scale = 1e-6` (`--unit millionths`) millionths";
+        "a pool's fee is a fraction of the amount, rarely above 0.01 and never above 0.1; for percent, set `scale = 0.01` (`--unit percent` of `tokendeck import`), for millionths `scale = 1e-6` (`--unit millionths`)";
     time_of_chains Stays Test::Era,
         ["candles.timestamp", "transfers.timestamp", "posts.published_at", "holder_counts.date", "pool_events.timestamp",
          "contracts.created_at", "scams.reported_at", "funding.timestamp", "blocks.timestamp", "disputes.until", "pools.created_at"]
-        "the time is before 2009 or after 2099, outside the time of chains: is it read in the right unit?";
+        "the time is before 2009 or after 2099; check its unit";
     step Stays Test::SeveralRows,
         ["candles.timestamp"] needs ["candles.interval"]
-        "the candle begins before the one beside it has ended";
+        "the candle overlaps its neighbor";
     interval Stays Test::SeveralRows,
         ["candles.interval"] needs ["candles.timestamp"]
-        "the candles are not as far apart as their interval says";
+        "the candles don't match their interval";
     months Stays Test::SeveralRows,
         ["candles.timestamp"] needs ["candles.interval"]
-        "these are candles of months, which are not all as long, and candles are of one length, as 1d or 1w: take those of days or weeks";
+        "these are monthly candles, which differ in length; use candles of one length, such as 1d or 1w";
     two_lengths Stays Test::SeveralRows,
         ["candles.interval"] needs ["candles.timestamp"]
-        "a whole stretch of them has another step than their interval, so candles of two lengths are read as of one: give each row its \
-         length in a column `interval`, or put the candles of each length into a file of their own";
+        "a stretch of candles has a different step than their interval, so candles of two lengths are read as one series; add a column `interval`, or put each length into its own file";
     gap Stays Test::SeveralRows,
         ["candles.timestamp"] needs ["candles.interval"]
-        "candles are missing here: trend lines, patterns and indicators look back over a number of candles, and count the ones before and \
-         after the gap as neighbours";
+        "candles are missing: trendlines, patterns and indicators treat the candles on both sides of the gap as neighbors";
     gap_between_files Stays Test::SeveralRows,
         ["candles.timestamp"] needs ["candles.interval"]
-        "is a file of the time between left out? Trend lines, patterns and indicators count the candles before and after as neighbours";
+        "a file for the time between may be missing; trendlines, patterns and indicators treat the candles on both sides as neighbors";
     closes_of_lengths Stays Test::SeveralRows,
         ["candles.close"] needs ["candles.interval"]
-        "the token's candles of two lengths are at different prices, and charts and changes go on from one to the other: are both of this \
-         token, and in USD?";
+        "the token's candles of two lengths have different prices, and charts and price changes combine them; check that both are of this token and in USD";
     price_beside_close Stays Test::SeveralRows,
         ["tokens.price"] needs ["candles.close"]
-        "the price is far from the close of the token's latest candle: answers, screens and alerts use the price, and would use the \
-         close if the file had no price";
+        "the price is far from the latest close; results, screens and alerts use the price (delete it to use the close)";
     one_token KeptOut Test::SeveralRows,
         ["tokens.token_address"] needs ["tokens.symbol", "tokens.decimals", "tokens.price"]
-        "it is another token than the one held at this address, with another symbol, other decimals or a price over 10 % apart, and an \
-         address holds one: one that is listed, of the largest market cap, on most chains, or else the first; rows of the address in other \
-         tables are taken as of that one";
+        "the address already belongs to another token (with another symbol, other decimals or a price more than 10% apart): the listed one, or the one with the largest market cap, on the most chains, or the first; rows of the address in other tables count for that token";
     unit_of_volume Stays Test::SeveralRows,
         ["candles.volume"] needs ["candles.close"]
-        "from here on the volume is larger or smaller by about the price: it changes between tokens and USD";
+        "from this row on, the volume changes by a factor of about the price: it switches between tokens and USD";
     turnover Stays Test::SeveralRows,
         ["candles.volume"] needs ["candles.close", "tokens.market_cap"]
-        "the median of volume times price is far above the market cap: if the volume is in USD, say so in dataset.toml: \
-         [tables.candles.columns] volume = { unit = \"usd\" }";
+        "the median of volume times price is far above the market cap; if the volume is in USD, add to dataset.toml: [tables.candles.columns] volume = { unit = \"usd\" }";
     traded_in_a_day Stays Test::SeveralRows,
         ["candles.volume"] needs ["candles.close"]
-        "volume times price is more than is traded of any token in a day, 600 billion USD: compare the row with its source";
+        "volume times price exceeds 600 billion USD, more than any token trades in a day; compare the row with its source";
     transfer_within_supply Stays Test::SeveralRows,
         ["transfers.value"] needs ["tokens.decimals", "tokens.total_supply"]
-        "a transfer moves far more than there is: are the token's decimals and supply right?";
+        "a transfer moves far more than the supply; check the token's decimals and supply";
     transfer_in_smallest_units Stays Test::SeveralRows,
         ["transfers.value"] needs ["tokens.decimals"]
-        "no transfer moves a millionth of a token: if the values are whole tokens, say so in dataset.toml: [tables.transfers.columns] \
-         value = { unit = \"whole\" }";
+        "every transfer moves less than a millionth of a token; if the values are whole tokens, add to dataset.toml: [tables.transfers.columns] value = { unit = \"whole\" }";
     balances_within_supply Stays Test::SeveralRows,
         ["holders.balance"] needs ["tokens.total_supply"]
-        "the balances add up to more than the supply: if they are in smallest units, say so in dataset.toml: [tables.holders.columns] \
-         balance = { unit = \"raw\" }";
+        "the balances add up to more than the supply; if they are in base units, add to dataset.toml: [tables.holders.columns] balance = { unit = \"raw\" }";
     supply_in_smallest_units Stays Test::SeveralRows,
         ["tokens.total_supply"]
-        "no token has so many: if the supplies are in smallest units, say so in dataset.toml: [tables.tokens.columns] total_supply = \
-         { unit = \"raw\" }";
+        "the supply is implausibly large; if supplies are in base units, add to dataset.toml: [tables.tokens.columns] total_supply = { unit = \"raw\" }";
     supply_of_contract Stays Test::SeveralRows,
         ["tokens.total_supply"] needs ["tokens.price", "tokens.market_cap"]
-        "its contract says so, and no token has so many, or price and market cap are of another supply: is it the contract that is meant?";
+        "the contract reports this supply, but it is implausibly large or contradicts price and market cap; check that the contract is the intended one";
     balances_in_smallest_units Stays Test::SeveralRows,
         ["holders.balance"]
-        "no token has so many: if the balances are in smallest units, say so in dataset.toml: [tables.holders.columns] balance = \
-         { unit = \"raw\" }";
+        "the balances are implausibly large; if they are in base units, add to dataset.toml: [tables.holders.columns] balance = { unit = \"raw\" }";
     cap_of_supply Stays Test::SeveralRows,
         ["tokens.total_supply"] needs ["tokens.price", "tokens.market_cap"]
-        "price times supply is a million times off the market cap, or by the token's decimals: if the supply is in smallest units, say so in \
-         dataset.toml: [tables.tokens.columns] total_supply = { unit = \"raw\" }";
+        "price times supply differs from the market cap by a factor of a million or more, or by the token's decimals; if the supply is in base units, add to dataset.toml: [tables.tokens.columns] total_supply = { unit = \"raw\" }";
 };
 
 /// Returns the rule of this name.

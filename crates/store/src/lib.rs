@@ -380,9 +380,9 @@ impl Dataset {
     pub fn absence_reason(&self, name: &str) -> Option<String> {
         match self.table(name).map(|table| &table.state) {
             Some(TableState::Loaded) => None,
-            Some(TableState::Unusable(reason)) => Some(format!("The `{name}` table is there and could not be used: {reason}.")),
+            Some(TableState::Unusable(reason)) => Some(format!("The `{name}` table is unusable: {reason}.")),
             Some(TableState::Absent) | None => {
-                Some(format!("The loaded datasets have no `{name}` table: add {name}.csv or {name}.parquet to the dataset folder."))
+                Some(format!("The dataset has no `{name}` table; add {name}.csv or {name}.parquet to its folder."))
             }
         }
     }

@@ -88,8 +88,8 @@ impl LoadError {
 impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Cancelled => f.write_str("loading was cancelled"),
-            Self::ChangedDuringRead => f.write_str("the files changed while they were read: load again once they are complete"),
+            Self::Cancelled => f.write_str("loading was canceled"),
+            Self::ChangedDuringRead => f.write_str("the files changed while being read; reload when they are complete"),
             Self::Unusable(unusable) => f.write_str(&unusable.reason),
         }
     }
@@ -106,7 +106,7 @@ impl From<Cancelled> for LoadError {
 /// Maximum size of `dataset.toml` in bytes.
 const MANIFEST_MAX: u64 = 1 << 20;
 
-const DEMO: &str = "`tokendeck demo DIR` writes a folder to try";
+const DEMO: &str = "create demo data with `tokendeck demo DIR`";
 
 /// Common inputs for loading every table.
 pub struct LoadContext<'a> {
@@ -230,9 +230,9 @@ pub fn load_tables(folder: &Path, names: &[&str], cache: &CacheOptions) -> Resul
 fn open(folder: &Path) -> Result<(PathBuf, String, Manifest), LoadError> {
     let shown = folder.display();
     let listing = fs::read_dir(folder)
-        .map_err(|error| LoadError::unusable(format!("the dataset folder `{shown}` cannot be read: {error}; {DEMO}"), None))?;
+        .map_err(|error| LoadError::unusable(format!("cannot read the dataset folder `{shown}`: {error}; {DEMO}"), None))?;
     if listing.take(1).count() == 0 {
-        let reason = format!("the dataset folder `{shown}` is empty: put a `tokens` table there, or `tokendeck demo {shown}`");
+        let reason = format!("the dataset folder `{shown}` is empty; add a `tokens` table or run `tokendeck demo {shown}`");
         return Err(LoadError::unusable(reason, None));
     }
     // A symlink to the folder may change during the load: everything is read from its first target.
@@ -259,12 +259,12 @@ fn load_tokens(context: &LoadContext<'_>, folder: &str) -> Result<Table, LoadErr
             Ok(tokens)
         }
         TableState::Absent if context.manifest.tables.get("tokens").is_some_and(|tokens| tokens.live.is_some()) => {
-            let reason = format!("`{folder}` has no token yet: `tokendeck add ADDRESS --data {}` puts one into it", shell_word(folder));
+            let reason = format!("`{folder}` has no tokens yet; add one with `tokendeck add ADDRESS --data {}`", shell_word(folder));
             Err(LoadError::unusable(reason, None))
         }
         TableState::Absent => {
-            let hint = "add tokens.csv (or .parquet, .ndjson, .json, .arrow), or say in dataset.toml where it is ([tables.tokens] path)";
-            let passed_over = |(file, says): (&str, String)| format!("`{file}` {says} ");
+            let hint = "add tokens.csv (or .parquet, .ndjson, .json, .arrow), or set its path in dataset.toml ([tables.tokens] path)";
+            let passed_over = |(file, says): (&str, String)| format!("`{file}` {says}; ");
             let meant: String = locate::passed_over(context.entries(), "tokens").into_iter().map(passed_over).collect();
             Err(LoadError::unusable(format!("no `tokens` table in `{folder}`: {meant}{hint}; {DEMO}"), None))
         }
@@ -333,7 +333,7 @@ pub fn read_manifest(path: &Path) -> Result<String, LoadError> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(text.strip_prefix('\u{feff}').map_or_else(|| text.clone(), str::to_owned)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        Err(error) => Err(manifest_error(format!("dataset.toml cannot be read: {error}"), None)),
+        Err(error) => Err(manifest_error(format!("cannot read dataset.toml: {error}"), None)),
     }
 }
 

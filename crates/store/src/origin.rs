@@ -46,7 +46,7 @@ impl Origin {
 
     /// Its options, then its assumptions and forced choices, as sentences.
     fn sentences(&self) -> Vec<String> {
-        let said = Some(format!("imported from `{}`, as said: {}", self.file, self.said.join(" "))).filter(|_| !self.said.is_empty());
+        let said = Some(format!("imported from `{}` with options: {}", self.file, self.said.join(" "))).filter(|_| !self.said.is_empty());
         said.into_iter().chain(self.notes.iter().map(|note| format!("imported from `{}`: {note}", self.file))).collect()
     }
 
@@ -66,7 +66,7 @@ pub fn told(path: &Path) -> Vec<String> {
     let left = telling().count().saturating_sub(TOLD);
     let mut told: Vec<String> = telling().skip(left).flat_map(Origin::sentences).collect();
     if left > 0 {
-        told.insert(0, format!("imported from {left} more files with options or assumptions, before the following"));
+        told.insert(0, format!("imported from {left} more files with options or assumptions, before those below"));
     }
     told
 }

@@ -56,8 +56,8 @@ pub fn read_state<T>(path: &Path, limit: u64, parse: impl FnOnce(&str) -> Result
     };
     let aside = free_name(path);
     fs::rename(path, &aside)
-        .map_err(|error| format!("cannot read `{}` ({reason}) and cannot rename it: {error}: move it away", path.display()))?;
-    notify(format!("`{}` could not be read ({reason}): it is kept as `{}`, and a new one is begun", path.display(), aside.display()));
+        .map_err(|error| format!("cannot read `{}` ({reason}) or rename it ({error}); move it away", path.display()))?;
+    notify(format!("cannot read `{}` ({reason}); renamed it to `{}` and started a new one", path.display(), aside.display()));
     Ok(KeptState::SetAside(aside))
 }
 
@@ -67,7 +67,7 @@ pub fn copy_aside(path: &Path) -> io::Result<()> {
     let mut options = OpenOptions::new();
     let mut copy = system::private(options.write(true).create_new(true)).open(&aside)?;
     io::copy(&mut source::open_regular(path)?, &mut copy)?;
-    notify(format!("`{}` is damaged in parts: a copy of it is kept as `{}`", path.display(), aside.display()));
+    notify(format!("`{}` is partly damaged; saved a copy as `{}`", path.display(), aside.display()));
     Ok(())
 }
 
@@ -101,8 +101,9 @@ pub fn clean(folder: &Path) {
 
 /// Creates the directory and its parents, with user-only permissions.
 pub fn create_dir(path: &Path) -> Result<(), String> {
-    system::create_private_folder(path)
-        .map_err(|error| format!("cannot create the folder `{}`: {error}: make it writable, or choose another", path.display()))
+    system::create_private_folder(path).map_err(|error| {
+        format!("cannot create the folder `{}`: {error}; make its parent writable, or choose another folder", path.display())
+    })
 }
 
 /// Replaces a file atomically, with user-only permissions (mode 0600): written beside it, synced, renamed. Its folder is created if
@@ -121,7 +122,7 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), String> {
         Ok(())
     };
     write().map_err(|error: io::Error| {
-        format!("cannot write `{}`: {error}: check that its folder is writable and its disk has room", path.display())
+        format!("cannot write `{}`: {error}; check that its folder is writable and the disk is not full", path.display())
     })
 }
 
@@ -148,7 +149,7 @@ pub fn open_private(path: &Path) -> io::Result<File> {
 /// file system has no locks, everybody gets it.
 pub fn try_exclusive(path: &Path) -> Result<Option<File>, String> {
     create_dir(path.parent().unwrap_or(Path::new(".")))?;
-    let file = open_private(path).map_err(|error| format!("`{}` cannot be written: {error}: make its folder writable", path.display()))?;
+    let file = open_private(path).map_err(|error| format!("cannot write `{}`: {error}; make its folder writable", path.display()))?;
     Ok(is_ours(file.try_lock(), path).then_some(file))
 }
 
@@ -170,7 +171,7 @@ fn say_unlocked(path: &Path, error: &io::Error) {
     static SAID: Once = Once::new();
     SAID.call_once(|| {
         let path = path.display();
-        notify(format!("`{path}` cannot be locked ({error}): this program goes on as if it were the only one; do not run a second one"));
+        notify(format!("cannot lock `{path}` ({error}); continuing without a lock: don't run a second process"));
     });
 }
 
@@ -178,7 +179,7 @@ fn say_unlocked(path: &Path, error: &io::Error) {
 pub fn exclusively<T>(folder: &Path, change: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     create_dir(folder)?;
     let path = folder.join("state.lock");
-    let file = open_private(&path).map_err(|error| format!("cannot write `{}`: {error}: make its folder writable", path.display()))?;
+    let file = open_private(&path).map_err(|error| format!("cannot write `{}`: {error}; make its folder writable", path.display()))?;
     match file.lock() {
         Ok(()) => remove_unfinished(folder),
         Err(error) => say_unlocked(&path, &error),
@@ -198,7 +199,7 @@ mod tests {
             assert!(is_ours(Err(TryLockError::Error(io::Error::from_raw_os_error(number))), path));
         }
         assert!(is_ours(Ok(()), path) && !is_ours(Err(TryLockError::WouldBlock), path));
-        assert!(take_notices().iter().any(|notice| notice.contains("/there/lock") && notice.contains("a second one")));
+        assert!(take_notices().iter().any(|notice| notice.contains("/there/lock") && notice.contains("a second process")));
     }
 
     #[test]

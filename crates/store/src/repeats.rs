@@ -44,7 +44,10 @@ pub fn movements(names: &[String]) -> Vec<String> {
 /// Question about a list of holders with such columns and duplicate holders.
 pub fn are_these_transfers(movements: &[String]) -> String {
     let named: Vec<String> = movements.iter().take(6).map(|name| format!("`{name}`")).collect();
-    format!("it has {} as well: are these transfers, or balances of several times, and not one balance a holder?", named.join(", "))
+    format!(
+        "the file also has {}; check that it contains one balance per holder, not transfers or balances of several times",
+        named.join(", ")
+    )
 }
 
 /// A column in which a row differs from the kept one, and both values.

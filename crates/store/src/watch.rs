@@ -180,7 +180,7 @@ impl FileWatcher {
 
     fn close(&mut self, error: &notify::Error) {
         self.polling_because = Some(match &error.kind {
-            notify::ErrorKind::MaxFilesWatch => "the system's limit of watched folders is reached".to_owned(),
+            notify::ErrorKind::MaxFilesWatch => "the system's limit on watched folders is reached".to_owned(),
             _ => error.to_string(),
         });
         self.watcher = None;
@@ -220,7 +220,7 @@ impl FileWatcher {
         *self.interest.writing() = interest;
         if wanted.len() > FOLDERS_MAX {
             self.watcher = None;
-            self.polling_because = Some(format!("the files lie in more than {FOLDERS_MAX} folders"));
+            self.polling_because = Some(format!("the files are in more than {FOLDERS_MAX} folders"));
             return;
         }
         let Some(watcher) = &mut self.watcher else { return };

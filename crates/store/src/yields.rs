@@ -32,14 +32,14 @@ impl Dataset {
             match parquet_columns(file, YieldObservation::COLUMNS, HISTORY_BYTES_MAX) {
                 Some(Ok(frame)) => observed.extend(YieldObservation::rows(&frame).into_iter().filter(|row| pools.contains(&row.pool))),
                 Some(Err(reason)) => damaged.push((file.clone(), reason)),
-                None => damaged.push((file.clone(), "is gone or too large".to_owned())),
+                None => damaged.push((file.clone(), "is missing or too large".to_owned())),
             }
         }
         self.yield_days = yield_days(observed);
         if let Some(table) = self.table_mut("yields") {
             for (file, reason) in damaged {
                 let name = file.strip_prefix(folder).unwrap_or(&file).display().to_string();
-                let reason = format!("the history of the yields lacks this file: it {reason}");
+                let reason = format!("the yield history lacks this file: it {reason}");
                 table.findings.add(Finding::new(Severity::Warning, name, reason));
             }
         }

@@ -146,25 +146,28 @@ fn events_come_apart_from_the_rest_and_a_node_that_does_not_search_for_them_spoi
 #[test]
 fn a_node_that_fails_is_told_of_in_words() {
     for (trouble, says) in [
-        (NodeTrouble::Stall, "does not answer within 1 s: raise `timeout_seconds` in [sources.mainnet]"),
-        (NodeTrouble::Huge, "answers with more than the 33.6 MB that are taken"),
-        (NodeTrouble::Endless, "answers with more than the 33.6 MB that are taken"),
+        (NodeTrouble::Stall, "timed out after 1 s; raise `timeout_seconds` in [sources.mainnet]"),
+        (NodeTrouble::Huge, "sent more than 33.6 MB, the largest response accepted"),
+        (NodeTrouble::Endless, "sent more than 33.6 MB, the largest response accepted"),
         (
             NodeTrouble::NotJson,
-            "gives an answer that is not understood: is `url` in [sources.mainnet] of config.toml that of a node's JSON-RPC?",
+            "sent an unreadable response; check that `url` in [sources.mainnet] of config.toml is a node's JSON-RPC endpoint",
         ),
-        (NodeTrouble::Status(429, None), "is asked too often"),
-        (NodeTrouble::Status(429, Some(3_600)), "wants to be left alone for 3600 s"),
-        (NodeTrouble::Status(503, None), "is answered with 503 again and again"),
-        (NodeTrouble::Status(401, None), "is not given without a key: see `token_env`"),
-        (NodeTrouble::Status(404, None), "is answered with 404"),
-        (NodeTrouble::Status(302, None), "is answered from another place"),
-        (NodeTrouble::Cut, "was cut off again and again"),
-        (NodeTrouble::Broken, "was cut off again and again"),
+        (NodeTrouble::Status(429, None), "exceeded its rate limit"),
+        (NodeTrouble::Status(429, Some(3_600)), "asks to wait 3600 s"),
+        (NodeTrouble::Status(503, None), "returned 503 on every try"),
+        (NodeTrouble::Status(401, None), "requires a valid key; check `token_env`"),
+        (NodeTrouble::Status(404, None), "returned 404"),
+        (NodeTrouble::Status(302, None), "redirects to another address"),
+        (NodeTrouble::Cut, "was interrupted on every try"),
+        (NodeTrouble::Broken, "was interrupted on every try"),
         (NodeTrouble::One(-32_000, "missing trie node 5a"), "has no state of that block (missing trie node 5a)"),
         (NodeTrouble::One(-32_000, "header not found"), "has no state of that block (header not found)"),
-        (NodeTrouble::One(-32_000, "the database is closed"), "refuses to say an account or a slot (code -32000): the database is closed"),
-        (NodeTrouble::Reorganised, "took blocks back again and again"),
+        (
+            NodeTrouble::One(-32_000, "the database is closed"),
+            "rejected the request for an account or a slot (code -32000): the database is closed",
+        ),
+        (NodeTrouble::Reorganised, "kept reorganizing blocks"),
     ] {
         let (node, folder) = (FakeNode::start(), folder(TOKENS));
         let dataset = load(folder.path(), &wire(&node));
@@ -173,7 +176,7 @@ fn a_node_that_fails_is_told_of_in_words() {
         node.set().always = Some(trouble);
         let reason = fetch(&dataset, &missing(2, 2)).err().unwrap_or_else(|| panic!("{trouble:?}"));
         assert!(reason.starts_with("`node://mainnet` ") && reason.contains(says), "{trouble:?}: {reason}");
-        assert!(dataset.chain_state_of(&TOKEN).is_some_and(|(_, state)| state.block().is_none()), "nothing of it is used");
+        assert!(dataset.chain_state_of(&TOKEN).is_some_and(|(_, state)| state.block().is_none()), "no data from this node is used");
         assert!(!folder.path().join("live").exists());
     }
 }
@@ -183,7 +186,7 @@ fn a_node_that_must_prove_what_it_says_is_not_believed() {
     let (node, folder) = (FakeNode::start(), folder(TOKENS));
     let dataset = load(folder.path(), &wire_of(vec![Source { verify: true, ..source("mainnet", &node.url()) }], Consent::Always));
     let reason = fetch(&dataset, &missing(1, 1)).expect_err("a lie");
-    assert!(reason.contains("says what its proofs do not (`verify` in config.toml): the block 0x"), "{reason}");
+    assert!(reason.contains("returned data that its proofs don't confirm (`verify` in config.toml): the block 0x"), "{reason}");
     // A block, an account and a slot of a real chain.
     let recorded: serde_json::Value = serde_json::from_str(include_str!("../../wire/src/node/proofs.json")).expect("JSON");
     let bytes = |value: &serde_json::Value| const_hex::decode(value.as_str().expect("hex")).expect("hex");
@@ -221,13 +224,13 @@ fn a_node_that_is_away_or_of_another_chain_is_not_used() {
     let (node, data) = (FakeNode::start(), folder(TOKENS));
     node.set().chain_id = 5;
     let reason = fetch(&load(data.path(), &wire(&node)), &missing(1, 1)).expect_err("refused");
-    assert!(reason.contains("is a node of the chain 5, and [sources.mainnet] in config.toml says chain = \"eth\", which is 1"), "{reason}");
+    assert!(reason.contains("is a node of the chain 5, but [sources.mainnet] in config.toml has chain = \"eth\", which is 1"), "{reason}");
     let away = wire_of(vec![source("mainnet", "http://127.0.0.1:1")], Consent::Always);
     let reason = fetch(&load(data.path(), &away), &missing(1, 1)).expect_err("away");
-    assert!(reason.contains("cannot be reached: nobody answers at the `url` of [sources.mainnet]"), "{reason}");
+    assert!(reason.contains("is unreachable; check the `url` of [sources.mainnet]"), "{reason}");
     let unknown = wire_of(Vec::new(), Consent::Always);
     let reason = fetch(&load(data.path(), &unknown), &missing(1, 1)).expect_err("unknown");
-    assert!(reason.contains("is of no source that is known: say [sources.mainnet] kind = \"node\""), "{reason}");
+    assert!(reason.contains("belongs to an unknown source; add [sources.mainnet] with kind = \"node\""), "{reason}");
 }
 
 #[test]
@@ -243,7 +246,7 @@ fn the_next_node_of_the_chain_is_asked_where_one_fails() {
     node.set().always = Some(NodeTrouble::Status(500, None));
     let reason = fetch(&dataset, &missing(3, 2)).expect_err("all fail");
     assert!(
-        ["`node://wrong` is a node of the chain 56", "`node://good` is answered with 500", "`node://mainnet` cannot be reached"]
+        ["`node://wrong` is a node of the chain 56", "`node://good` returned 500", "`node://mainnet` is unreachable"]
             .iter()
             .all(|says| reason.contains(says)),
         "{reason}"
@@ -251,7 +254,7 @@ fn the_next_node_of_the_chain_is_asked_where_one_fails() {
     let asks = wire_of(sources, Consent::Ask);
     assert_eq!(origins_to_agree(data.path(), &asks), ["node://good", "node://mainnet", "node://wrong"]);
     let reason = fetch(&load(data.path(), &asks), &missing(9, 9)).expect_err("refused");
-    assert!(reason.contains("is not asked before you agree that this dataset asks `node://mainnet`"), "{reason}");
+    assert!(reason.contains("is blocked until you allow this dataset to contact `node://mainnet`"), "{reason}");
 }
 
 #[test]
@@ -403,7 +406,7 @@ fn the_chain_says_the_names_of_tokens_that_are_addresses_alone() {
     assert_eq!((token(&away).symbol.as_deref(), token(&away).name), (Some("0xaaaa…aaaa"), None));
     let told: Vec<String> =
         away.table("tokens").map(|table| &table.findings).iter().flat_map(|all| all.kept()).map(|f| f.reason.clone()).collect();
-    assert!(told.iter().any(|reason| reason.contains("has 1 tokens by address alone") && reason.contains("cannot be reached")), "{told:?}");
+    assert!(told.iter().any(|reason| reason.contains("the names of 1 token") && reason.contains("is unreachable")), "{told:?}");
     // `UNI` as a string, a name that reverts, 6 decimals, 2.5 tokens.
     let number = |number: u64| format!("0x{number:064x}");
     let uni = format!("0x{:064x}{:064x}554e49{}", 32, 3, "0".repeat(58));

@@ -121,7 +121,7 @@ fn every_transfer_of_final_blocks_comes_whatever_the_node_takes() {
         let dataset = load(folder.path(), &wire(&node));
         same(&rows(&dataset), &truth(&node.set(), 936), limit);
         let says = told(&dataset, "transfers");
-        assert!(says.contains("is read up to block 936; later ones are not final yet"), "{says}");
+        assert!(says.contains("the rows reach block 936; later blocks are not final yet"), "{says}");
         assert_eq!(says.contains("has no states of old blocks"), limit == "no old states", "{says}");
         // The first transfer is of block 13.
         let times = dataset.table("transfers").expect("a table").frame().column("timestamp").expect("times").min_reduce().expect("a time");
@@ -146,7 +146,7 @@ fn a_program_that_ends_goes_on_where_it_was() {
         let broken = load(folder.path(), &wire(&node));
         let some = rows(&broken);
         same(&some, &whole[..some.len()], "a beginning of it");
-        assert!(told(&broken, "transfers").contains("`node://mainnet` is answered with 404"), "{}", told(&broken, "transfers"));
+        assert!(told(&broken, "transfers").contains("`node://mainnet` returned 404"), "{}", told(&broken, "transfers"));
         let state = folder.path().join("live/transfers/eth/state.json");
         let said = fs::read(&state).ok();
         node.set().always = None;
@@ -192,7 +192,7 @@ fn blocks_that_were_taken_back_are_read_again() {
     let dataset = load(folder.path(), &wire(&node));
     same(&rows(&dataset), &truth(&node.set(), 936), "after it");
     assert!(
-        told(&dataset, "transfers").contains("blocks after 436 were taken back, and are read again"),
+        told(&dataset, "transfers").contains("the blocks after 436 were reorganized and are read again"),
         "{}",
         told(&dataset, "transfers")
     );
@@ -200,12 +200,12 @@ fn blocks_that_were_taken_back_are_read_again() {
     // A node that is behind says nothing new, and takes nothing away.
     node.set().block = 450;
     let behind = load(folder.path(), &wire(&node));
-    assert!(told(&behind, "transfers").contains("has come to block 450, and up to 936 was read before"), "{}", told(&behind, "transfers"));
+    assert!(told(&behind, "transfers").contains("is at block 450, behind block 936"), "{}", told(&behind, "transfers"));
     same(&rows(&behind), &rows(&dataset), "behind");
     // Another chain altogether.
     (node.set().fork, node.set().fork_from, node.set().block) = (2, 0, 1_000);
     let anew = load(folder.path(), &wire(&node));
-    assert!(told(&anew, "transfers").contains("no block that was read is the chain's any more"), "{}", told(&anew, "transfers"));
+    assert!(told(&anew, "transfers").contains("none of the blocks read before is still part of the chain"), "{}", told(&anew, "transfers"));
     same(&rows(&anew), &truth(&node.set(), 936), "anew");
 }
 
@@ -231,11 +231,14 @@ fn faults_are_overcome_or_told_in_words() {
         same(&rows(&dataset), &truth(&node.set(), 936), &format!("{trouble:?}: {}", told(&dataset, "transfers")));
     }
     for (trouble, says) in [
-        (NodeTrouble::Stall, "`node://mainnet` does not answer within 1 s"),
-        (NodeTrouble::Endless, "answers with more than the 33.6 MB that are taken"),
-        (NodeTrouble::One(-32_000, "the database is closed"), "refuses to say logs: the database is closed"),
-        (NodeTrouble::One(-32_000, "block range is too wide"), "refuses the logs of a single block and contract: block range is too wide"),
-        (NodeTrouble::NotJson, "gives an answer that is not understood"),
+        (NodeTrouble::Stall, "`node://mainnet` timed out after 1 s"),
+        (NodeTrouble::Endless, "sent more than 33.6 MB, the largest response accepted"),
+        (NodeTrouble::One(-32_000, "the database is closed"), "rejected requests for logs: the database is closed"),
+        (
+            NodeTrouble::One(-32_000, "block range is too wide"),
+            "rejected a request for the logs of a single block and contract: block range is too wide",
+        ),
+        (NodeTrouble::NotJson, "sent an unreadable response"),
     ] {
         let (node, folder) = (node(), folder("[tables.transfers]\nsource = 'mainnet'\nfrom_block = 930\n"));
         node.trouble([NodeTrouble::None]);
@@ -250,7 +253,7 @@ fn faults_are_overcome_or_told_in_words() {
 fn what_was_read_comes_again_without_the_node() {
     let (node, data) = (node(), folder(BOTH));
     let there = load(data.path(), &wire(&node));
-    for (consent, says) in [(Consent::Always, "cannot be reached"), (Consent::Never, "remote.enabled is false")] {
+    for (consent, says) in [(Consent::Always, "is unreachable"), (Consent::Never, "remote.enabled is false")] {
         let away = load(data.path(), &wire_of("http://127.0.0.1:1", None, consent));
         for table in ["transfers", "holder_counts"] {
             let (here, before) = (away.table(table).expect("a table"), there.table(table).expect("a table"));
@@ -263,7 +266,7 @@ fn what_was_read_comes_again_without_the_node() {
     let (fresh, asks) = (folder(BOTH), wire_of(&node.url(), None, Consent::Ask));
     let before = node.requests();
     let none = load(fresh.path(), &asks);
-    assert!(told(&none, "transfers").contains("is not asked before you agree"), "{}", told(&none, "transfers"));
+    assert!(told(&none, "transfers").contains("is blocked until you allow"), "{}", told(&none, "transfers"));
     assert_eq!((node.requests(), origins_to_agree(fresh.path(), &asks)), (before, vec!["node://mainnet".to_owned()]));
 }
 
@@ -288,7 +291,7 @@ fn holders_are_counted_by_day_and_compared_with_the_chain() {
     let differing = load(data.path(), &wire);
     let says = told(&differing, "holder_counts");
     assert!(says.contains("have another balance on the chain than their transfers add up to, such as 0x"), "{says}");
-    assert!(says.contains("by its transfers and 77777 by balanceOf, in smallest units") && says.starts_with("Warning"), "{says}");
+    assert!(says.contains("by transfers, 77777 by balanceOf (base units)") && says.starts_with("Warning"), "{says}");
 }
 
 /// The node has no old states, and a holder that got all before the first block is in no transfer since.
@@ -297,10 +300,10 @@ fn holders_are_not_counted_from_a_block_after_the_first_transfer() {
     let both = |from: &str| format!("[tables.transfers]\nsource = 'mainnet'\n{from}\n[tables.holder_counts]\nsource = 'mainnet'\n{from}\n");
     let counted = |dataset: &Dataset| dataset.holder_counts_of(&Address([0xaa; 20])).last().and_then(|row| row.holders);
     for (from, supply, holders, says) in [
-        (5, Some(150), Some(3), "begins at block 5, as `from_block` says: earlier transfers are not there"),
-        (5, None, None, "read from block 5 on, as `from_block` says, and the node does not say its supply"),
-        (15, Some(150), None, "read from block 15 on, as `from_block` says, and some sent more than they got since"),
-        (25, Some(150), None, "read from block 25 on, as `from_block` says, and its holders since have 50 of a supply of 150"),
+        (5, Some(150), Some(3), "the rows begin at block 5, as set by `from_block`; earlier transfers are missing"),
+        (5, None, None, "read only from block 5 on (`from_block`), and the node does not return its supply"),
+        (15, Some(150), None, "read only from block 15 on (`from_block`), and some holders have sent more than they received since then"),
+        (25, Some(150), None, "read only from block 25 on (`from_block`), and the transfers since then account for 50 of a supply of 150"),
     ] {
         let (node, data) = (node(), folder(&both(&format!("from_block = {from}"))));
         {

@@ -49,7 +49,7 @@ impl Cell {
 
     /// A change in percent in its color; the sign `%` is in the column's title.
     pub fn change(percent: Option<f64>) -> Self {
-        let text = model::format::change(percent).trim_end_matches(" %").to_owned();
+        let text = model::format::change(percent).trim_end_matches(['%', ' ']).to_owned();
         Self::new(text, percent.map_or(Role::Dim, Role::of_change))
     }
 

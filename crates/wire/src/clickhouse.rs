@@ -137,7 +137,7 @@ impl Wire {
         }
         let source = self.engine_source(name).ok_or_else(|| {
             Fault::Refused(format!(
-                "is of no source that is known: say [sources.{name}] kind = \"clickhouse\" and its `url` in config.toml"
+                "belongs to an unknown source; add [sources.{name}] with kind = \"clickhouse\" and `url` to config.toml"
             ))
         })?;
         if let Some(reason) = source.fault() {
@@ -151,11 +151,12 @@ impl Wire {
 
 impl Server {
     fn new(source: Source, timeouts: &TimeoutsAndRetries) -> Result<Self, Fault> {
-        let url = Url::parse(&source.url).map_err(|_| Fault::Refused("has no `url` that can be asked".to_owned()))?;
+        let url = Url::parse(&source.url).map_err(|_| Fault::Refused("has an invalid `url`".to_owned()))?;
         let mut headers = HeaderMap::new();
         for (name, value) in [("x-clickhouse-user", Some(source.user.clone())), ("x-clickhouse-key", keys::password(&source)?)] {
             let Some(value) = value.filter(|value| !value.is_empty()) else { continue };
-            let odd = |_| Fault::Refused(format!("belongs to `{}`, whose user or password has signs that cannot be sent", source.name));
+            let odd =
+                |_| Fault::Refused(format!("belongs to `{}`, whose user or password has characters that cannot be sent", source.name));
             let mut value = HeaderValue::from_str(&value).map_err(odd)?;
             value.set_sensitive(true);
             headers.insert(name, value);
@@ -201,7 +202,7 @@ impl Server {
 /// Generates a query id, by which the query can be killed.
 fn new_id() -> Result<String, Fault> {
     let mut random = [0u8; 16];
-    getrandom::fill(&mut random).map_err(|error| Fault::Failed(format!("cannot be asked: {error}")))?;
+    getrandom::fill(&mut random).map_err(|error| Fault::Failed(format!("cannot be queried: {error}")))?;
     Ok(format!("tokendeck-{:032x}", u128::from_ne_bytes(random)))
 }
 
@@ -335,7 +336,7 @@ async fn whole(wire: &Wire, held: &Server, id: &str, sql: &str, pairs: &[(&'stat
         wire.count(part.len() as u64);
         text.extend_from_slice(&part);
         if text.len() > ANSWER_MAX {
-            return Err(Fault::Unavailable("answers at more length than was asked for".to_owned()));
+            return Err(Fault::Unavailable("sent a longer response than expected".to_owned()));
         }
     }
     let text = String::from_utf8_lossy(&text);
@@ -371,7 +372,7 @@ fn separated(text: &str) -> Result<Vec<Vec<Option<String>>>, Fault> {
     };
     let line = |line: &str| line.split('\t').map(field).collect::<Option<Vec<_>>>();
     let lines: Option<Vec<_>> = text.lines().map(line).collect();
-    lines.ok_or_else(|| Fault::Unavailable("gives an answer that is not understood".to_owned()))
+    lines.ok_or_else(|| Fault::Unavailable("sent an unreadable response".to_owned()))
 }
 
 #[cfg(test)]

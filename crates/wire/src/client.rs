@@ -127,7 +127,7 @@ impl HttpService for Checked {
         match (answer.status(), given) {
             (StatusCode::PARTIAL_CONTENT, Some(given)) if given == (start, end) => Ok(answer),
             (StatusCode::PARTIAL_CONTENT, _) => {
-                Err(HttpError::new(HttpErrorKind::Interrupted, io::Error::other("other bytes come than were asked for")))
+                Err(HttpError::new(HttpErrorKind::Interrupted, io::Error::other("the server sent other bytes than requested")))
             }
             _ => Err(HttpError::new(HttpErrorKind::Unknown, io::Error::other(NO_PARTS))),
         }
@@ -164,7 +164,7 @@ impl Connector {
         let (named, plain) = (self.named, self.plain);
         let policy = redirect::Policy::custom(move |attempt| {
             if attempt.previous().len() > REDIRECTS_MAX {
-                return attempt.error(io::Error::other("it redirects too often"));
+                return attempt.error(io::Error::other("too many redirects"));
             }
             // An encrypted request stays encrypted, and a public server must not redirect into the user's network.
             let encrypted = plain || attempt.url().scheme() == "https";
@@ -172,7 +172,7 @@ impl Connector {
             match (encrypted, is_private) {
                 (true, false) => attempt.follow(),
                 (_, true) => attempt.error(io::Error::other(PRIVATE_ADDRESS)),
-                (false, _) => attempt.error(io::Error::other("it leads to a place that is not encrypted")),
+                (false, _) => attempt.error(io::Error::other("redirect to an unencrypted address")),
             }
         });
         let mut builder = reqwest::Client::builder()

@@ -5,7 +5,7 @@ use std::{error::Error, fmt};
 use object_store::client::{HttpError, HttpErrorKind};
 
 /// Error text for an address that a dataset may not name.
-pub(super) const PRIVATE_ADDRESS: &str = "an address of this machine or its network";
+pub(super) const PRIVATE_ADDRESS: &str = "a private address (this machine or its network)";
 /// Error text for a server that sends files whole, without range support.
 pub(super) const NO_PARTS: &str = "non-partial response";
 
@@ -39,12 +39,12 @@ pub enum Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Stopped => f.write_str("is no longer waited for"),
-            Self::Changed => f.write_str("changed while it was read: load again"),
-            Self::CutOff => f.write_str("was cut off"),
-            Self::Busy => f.write_str("is answered with 503: the server is busy"),
-            Self::NoParts => f.write_str("is sent neither in parts nor whole"),
-            Self::UnknownCode(code) => write!(f, "is not given: the server failed with code {code}"),
+            Self::Stopped => f.write_str("was canceled"),
+            Self::Changed => f.write_str("changed while being read; reload the data"),
+            Self::CutOff => f.write_str("closed the connection early"),
+            Self::Busy => f.write_str("returned 503: the server is busy"),
+            Self::NoParts => f.write_str("is unreadable: the server sends neither byte ranges nor the whole file"),
+            Self::UnknownCode(code) => write!(f, "is unavailable: the server failed with code {code}"),
             Self::NoState(reason) | Self::TooMuch(reason) | Self::Unavailable(reason) | Self::Refused(reason) | Self::Failed(reason) => {
                 f.write_str(reason)
             }
@@ -79,16 +79,15 @@ pub(super) struct AskedStore {
 }
 
 /// Fault of an untrusted TLS certificate.
-pub(super) const UNTRUSTED: &str =
-    "has a TLS certificate that is not trusted here: name the file of its certificate authority in SSL_CERT_FILE";
+pub(super) const UNTRUSTED: &str = "has an untrusted TLS certificate; set SSL_CERT_FILE to the file of its certificate authority";
 
 impl AskedStore {
     /// Fault for an error of the store.
     pub(super) fn fault(&self, error: &object_store::Error) -> Fault {
         use object_store::Error as E;
         match error {
-            E::NotFound { .. } if self.web => Fault::Unavailable("is not there".to_owned()),
-            E::NotFound { .. } => Fault::Unavailable(format!("is not there: check its path, and whether `{}` contains it", self.root)),
+            E::NotFound { .. } if self.web => Fault::Unavailable("does not exist".to_owned()),
+            E::NotFound { .. } => Fault::Unavailable(format!("does not exist; check its path, and whether `{}` contains it", self.root)),
             E::PermissionDenied { .. } | E::Unauthenticated { .. } => self.denied(error),
             E::Precondition { .. } | E::NotModified { .. } => Fault::Changed,
             _ => self.of_chain(error),
@@ -101,26 +100,29 @@ impl AskedStore {
         let says = |words: &str| chain(error).any(|error| error.to_string().contains(words));
         Fault::Unavailable(match (self.access, self.web) {
             (AccessKind::Public, true) => {
-                format!(
-                    "is not open to everybody: name `{root}` as `url` of a source in config.toml, and its token's variable as `token_env`"
-                )
+                format!("requires authentication; set `{root}` as `url`, and `token_env`, of a source in config.toml")
             }
             (AccessKind::Public, false) => {
-                format!("is not open to everybody: name `{root}` in `buckets` of a source in config.toml, whose keys may read it")
+                format!("requires authentication; add `{root}` to `buckets` of a source in config.toml whose keys can read it")
             }
             (AccessKind::Anonymous, false) => {
-                format!("is not given without keys: take `anonymous` out of [sources.{name}] in config.toml, and give it keys")
+                format!("requires keys; remove `anonymous` from [sources.{name}] in config.toml and configure keys")
             }
-            (_, true) => format!("is not given to the source `{name}`: see `token_env` in [sources.{name}] of config.toml"),
+            (_, true) => {
+                format!("is not accessible with the token of the source `{name}`; check `token_env` in [sources.{name}] of config.toml")
+            }
             (AccessKind::Keys, false) => {
                 let why = if says("InvalidAccessKeyId") {
-                    "they are not known there".to_owned()
+                    "the store does not know them".to_owned()
                 } else if says("SignatureDoesNotMatch") {
-                    "the secret is not that of the key".to_owned()
+                    "the secret does not match the key".to_owned()
                 } else {
-                    format!("none are set, they are wrong, or they may not list and read `{root}`")
+                    format!("they are missing, wrong, or not allowed to list and read `{root}`")
                 };
-                format!("is not given to the keys of the source `{name}`: {why}; see {} in [sources.{name}] of config.toml", self.keys)
+                format!(
+                    "is not accessible with the keys of the source `{name}`: {why}; check {} in [sources.{name}] of config.toml",
+                    self.keys
+                )
             }
         })
     }
@@ -128,9 +130,9 @@ impl AskedStore {
     /// Text for an unreachable server.
     fn unreached(&self) -> String {
         match self.access {
-            AccessKind::Public => "cannot be reached: nobody answers there".to_owned(),
+            AccessKind::Public => "is unreachable".to_owned(),
             _ => format!(
-                "cannot be reached: nobody answers at the `{}` of [sources.{}] in config.toml",
+                "is unreachable; check the `{}` of [sources.{}] in config.toml",
                 if self.web { "url" } else { "endpoint" },
                 self.name
             ),
@@ -146,22 +148,21 @@ impl AskedStore {
             return unavailable(UNTRUSTED);
         }
         if says(PRIVATE_ADDRESS) {
-            return Fault::Refused(format!("is at {PRIVATE_ADDRESS}: name it in `[sources]` of config.toml"));
+            return Fault::Refused(format!("has {PRIVATE_ADDRESS}, which a dataset may not use; add it to `[sources]` in config.toml"));
         }
         // A redirect without a location has no status here.
         let away = says("redirect without LOCATION").then_some(301);
         if let Some(status) = status(error).or(away) {
             return match status {
                 401 | 403 => self.denied(error),
-                404 if self.access == AccessKind::Public => unavailable("is not there"),
+                404 if self.access == AccessKind::Public => unavailable("does not exist"),
                 404 => Fault::Unavailable(format!(
-                    "is not there: `{name}` has no `{root}`; check the name `{root}` in the URL, and `buckets` and `endpoint` in [sources.{name}] of \
-                     config.toml"
+                    "does not exist: `{name}` has no `{root}`; check the name `{root}` in the URL, and `buckets` and `endpoint` in [sources.{name}] of config.toml"
                 )),
-                301 | 307 => Fault::Unavailable(format!("is in another region: say `region` in [sources.{name}] of config.toml")),
+                301 | 307 => Fault::Unavailable(format!("is in another region; set `region` in [sources.{name}] of config.toml")),
                 412 | 416 => Fault::Changed,
-                429 | 500.. => Fault::Unavailable(format!("is answered with {status} {AGAIN}")),
-                status => Fault::Unavailable(format!("is answered with {status}")),
+                429 | 500.. => Fault::Unavailable(format!("returned {status} {AGAIN}")),
+                status => Fault::Unavailable(format!("returned {status}")),
             };
         }
         if says(NO_PARTS) || says("Range Requests") {
@@ -172,14 +173,12 @@ impl AskedStore {
         let kind = kinds().find(|kind| *kind != HttpErrorKind::Unknown);
         match kind {
             Some(HttpErrorKind::Connect) => Fault::Unavailable(self.unreached()),
-            Some(HttpErrorKind::Timeout) => unavailable("cannot be reached in time"),
+            Some(HttpErrorKind::Timeout) => unavailable("did not respond in time"),
             Some(HttpErrorKind::Interrupted | HttpErrorKind::Request | HttpErrorKind::Decode) => {
-                Fault::Unavailable(format!("was cut off {AGAIN}"))
+                Fault::Unavailable(format!("was interrupted {AGAIN}"))
             }
-            _ if says("timed out") => unavailable("cannot be reached in time"),
-            _ => Fault::Unavailable(format!(
-                "cannot be read: `{name}` gives an answer that is not understood; is its `kind` in config.toml right?"
-            )),
+            _ if says("timed out") => unavailable("did not respond in time"),
+            _ => Fault::Unavailable(format!("is unreadable: `{name}` sent an invalid response; check its `kind` in config.toml")),
         }
     }
 }
@@ -190,7 +189,7 @@ fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn 
 }
 
 /// Suffix after all retries failed.
-const AGAIN: &str = "again and again";
+const AGAIN: &str = "on every try";
 
 /// HTTP status in the text of the store's error.
 fn status(error: &(dyn Error + 'static)) -> Option<u16> {

@@ -56,7 +56,7 @@ impl UrlPattern {
             Scheme::Https | Scheme::Http => Path::from_url_path(&self.path),
             _ => Path::parse(self.path.trim_end_matches('/')),
         };
-        path.map_err(|_| Fault::Refused("is no path that can be asked for".to_owned()))
+        path.map_err(|_| Fault::Refused("has a path that cannot be requested".to_owned()))
     }
 }
 
@@ -78,13 +78,13 @@ impl Wire {
             return Ok(vec![object(&meta, place.url(&place.path))]);
         }
         let prefix =
-            Path::parse(place.fixed().trim_end_matches('/')).map_err(|_| Fault::Refused("is no path that can be listed".to_owned()))?;
+            Path::parse(place.fixed().trim_end_matches('/')).map_err(|_| Fault::Refused("has a path that cannot be listed".to_owned()))?;
         let mut listing = held.store.list(Some(&prefix));
         let mut found = Vec::new();
         while let Some(meta) = listing.next().await {
             let meta = meta.map_err(|error| held.asked.fault(&error))?;
             if found.len() == most {
-                return Err(Fault::Refused(format!("has more than {most} objects below `{}`: name a longer prefix", place.fixed())));
+                return Err(Fault::Refused(format!("has more than {most} objects under `{}`; use a longer prefix", place.fixed())));
             }
             found.push(object(&meta, place.url(meta.location.as_ref())));
         }
@@ -160,12 +160,12 @@ impl Wire {
             let bytes = bytes.map_err(|error| held.asked.fault(&error))?;
             self.count(bytes.len() as u64);
             if bytes.len() as u64 > end - *at {
-                return Err(Fault::Unavailable("comes with more bytes than were asked for".to_owned()));
+                return Err(Fault::Unavailable("sent more bytes than requested".to_owned()));
             }
             sink.take(*at, &bytes).map_err(Fault::Failed)?;
             *at += bytes.len() as u64;
         }
-        if *at < end { Err(Fault::Unavailable("was cut off again and again".to_owned())) } else { Ok(()) }
+        if *at < end { Err(Fault::Unavailable("was interrupted on every try".to_owned())) } else { Ok(()) }
     }
 }
 

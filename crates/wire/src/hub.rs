@@ -42,12 +42,12 @@ fn escaped(text: &str) -> String {
 impl Wire {
     pub(super) async fn in_hub(&self, place: &UrlPattern, most: usize) -> Result<Vec<Object>, Fault> {
         let unreachable = |error: reqwest::Error| {
-            let kind = if error.is_timeout() { "in time" } else { "now" };
-            Fault::Unavailable(format!("cannot be reached {kind}"))
+            let words = if error.is_timeout() { "did not respond in time" } else { "is unreachable" };
+            Fault::Unavailable(words.to_owned())
         };
         let wrong = |status: reqwest::StatusCode| match status.as_u16() {
-            401 | 403 | 404 => Fault::Unavailable("is not there, or is not open to everybody".to_owned()),
-            status => Fault::Unavailable(format!("is answered with {status}")),
+            401 | 403 | 404 => Fault::Unavailable("does not exist or is private".to_owned()),
+            status => Fault::Unavailable(format!("returned {status}")),
         };
         let connector = Connector { timeouts: self.options.timeouts.clone(), named: false, plain: false, headers: <_>::default() };
         let client = connector.client().map_err(unreachable)?;
@@ -60,7 +60,7 @@ impl Wire {
             let next = answer.headers().get("link").and_then(|link| link.to_str().ok()).and_then(next_page);
             Ok((next, answer.bytes().await.map_err(unreachable)?.to_vec()))
         };
-        let odd = |_| Fault::Unavailable("is listed in a way that is not understood".to_owned());
+        let odd = |_| Fault::Unavailable("has an unreadable file list".to_owned());
         let api = format!("{HUB}/api/{}", place.root);
         let (_, text) = get(format!("{api}/revision/main")).await?;
         let revision: Revision = serde_json::from_slice(&text).map_err(odd)?;
@@ -83,19 +83,16 @@ impl Wire {
             }));
             page = next.filter(|url| url.starts_with(HUB));
             if found.len() > most {
-                return Err(Fault::Refused(format!("has more than {most} files below `{}`: name a longer prefix", place.fixed())));
+                return Err(Fault::Refused(format!("has more than {most} files under `{}`; use a longer prefix", place.fixed())));
             }
         }
         if page.is_some() {
-            return Err(Fault::Refused(format!(
-                "has more than {PAGES_MAX} pages of files below `{}`: name a longer prefix",
-                place.fixed()
-            )));
+            return Err(Fault::Refused(format!("has more than {PAGES_MAX} pages of files under `{}`; use a longer prefix", place.fixed())));
         }
         if !place.is_pattern() && !place.path.ends_with('/') {
             found.retain(|object| object.url == place.url(&place.path));
             if found.is_empty() {
-                return Err(Fault::Unavailable("is not there".to_owned()));
+                return Err(Fault::Unavailable("does not exist".to_owned()));
             }
         }
         Ok(found)

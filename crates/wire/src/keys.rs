@@ -39,7 +39,7 @@ pub(super) async fn s3(place: &UrlPattern, source: Option<&Source>, connector: &
         // Files and a command of the user: not on the thread that requests run on.
         let profile = source.profile.clone();
         let found = tokio::task::spawn_blocking(move || find(&profile)).await;
-        found.map_err(|_| Fault::Failed("met a defect of the program".to_owned()))??
+        found.map_err(|_| Fault::Failed("failed: internal error".to_owned()))??
     };
     let mut region = source.region.clone();
     let mut builder = match found {
@@ -70,15 +70,14 @@ pub(super) async fn s3(place: &UrlPattern, source: Option<&Source>, connector: &
 fn of_unnamed(bucket: &str, error: &object_store::Error) -> Fault {
     let says = error.to_string();
     let why = if says.contains("not found") {
-        "has no bucket of that name"
+        "Amazon S3 has no bucket of that name"
     } else if says.contains("parse the region") {
-        "does not say where it is"
+        "Amazon S3 does not report its region"
     } else {
-        "cannot be reached"
+        "Amazon S3 is unreachable"
     };
     Fault::Unavailable(format!(
-        "is in no source of yours, and Amazon's S3 {why}: name `{bucket}` in `buckets` of the source in config.toml that has it, or look for a \
-         slip in its name"
+        "is in none of your sources, and {why}; add `{bucket}` to `buckets` of its source in config.toml, or correct its name"
     ))
 }
 
@@ -87,7 +86,7 @@ pub(super) fn password(source: &Source) -> Result<Option<String>, Fault> {
     if !source.password_env.is_empty() {
         let name = &source.password_env;
         let value = std::env::var(name).ok().filter(|value| !value.is_empty());
-        return value.map(Some).ok_or_else(|| Fault::Refused(format!("needs the password in the variable `{name}`, which is not set")));
+        return value.map(Some).ok_or_else(|| Fault::Refused(format!("needs a password from the variable `{name}`, which is not set")));
     }
     if source.password_file.is_empty() {
         return Ok(None);
@@ -95,8 +94,7 @@ pub(super) fn password(source: &Source) -> Result<Option<String>, Fault> {
     let path = &source.password_file;
     let small = fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() <= FILE_MAX);
     let text = if small { fs::read_to_string(path).ok() } else { None };
-    let text =
-        text.ok_or_else(|| Fault::Refused("needs the password in the file `password_file` names, which cannot be read".to_owned()))?;
+    let text = text.ok_or_else(|| Fault::Refused("needs a password from its `password_file`, which cannot be read".to_owned()))?;
     Ok(Some(text.trim_end_matches(['\r', '\n']).to_owned()))
 }
 
@@ -134,7 +132,7 @@ fn find(profile: &str) -> Result<Credentials, Fault> {
         return Ok(Credentials::Static(keys));
     }
     if !named.is_empty() {
-        return Err(Fault::Refused(format!("needs the profile `{named}`, which is not in ~/.aws or has no keys there")));
+        return Err(Fault::Refused(format!("needs the AWS profile `{named}`, which is missing from ~/.aws or has no keys")));
     }
     Ok(if is_amazons() { Credentials::Machine } else { Credentials::None })
 }
@@ -162,7 +160,7 @@ fn of_profile(name: &str) -> Result<Option<Keys>, Fault> {
     let Some(process) = take("credential_process") else { return Ok(None) };
     printed(&process, region).map(Some).ok_or_else(|| {
         Fault::Refused(format!(
-            "needs keys from `credential_process` of the profile `{name}`, which gives none: run it yourself to see why"
+            "needs keys from `credential_process` of the AWS profile `{name}`, which printed none; run it yourself to see why"
         ))
     })
 }

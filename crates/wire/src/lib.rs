@@ -180,9 +180,9 @@ impl Wire {
     pub fn may_ask(&self, dataset: &Path, origin: &str) -> Result<(), Fault> {
         match self.options.consent {
             Consent::Always => Ok(()),
-            Consent::Never => Err(Fault::Refused("is not asked: remote.enabled is false in config.toml".to_owned())),
+            Consent::Never => Err(Fault::Refused("is blocked: remote.enabled is false in config.toml".to_owned())),
             Consent::Ask if self.ledger.agreed(dataset, origin) => Ok(()),
-            Consent::Ask => Err(Fault::Refused(format!("is not asked before you agree that this dataset asks `{origin}`"))),
+            Consent::Ask => Err(Fault::Refused(format!("is blocked until you allow this dataset to contact `{origin}`"))),
         }
     }
 
@@ -203,8 +203,7 @@ impl Wire {
             return Ok(());
         }
         Err(Fault::Refused(format!(
-            "is not fetched: {} of it are missing here, and {} of the {} of a day are used; raise remote.budget_gb_per_day in config.toml, \
-             or name fewer files with `path` or `where` in dataset.toml",
+            "exceeds the daily budget: {} to download, {} of {} used; raise remote.budget_gb_per_day in config.toml, or narrow `path` or `where` in dataset.toml",
             amount(bytes),
             amount(spent),
             amount(budget)
@@ -222,8 +221,7 @@ impl Wire {
         let count = counted.entry(provider.to_owned()).or_default();
         if self.ledger.requests(provider).saturating_add(*count) >= u64::from(per_day) {
             return Err(Fault::Refused(format!(
-                "is not asked before tomorrow (UTC), as its {per_day} requests of a day are used; fetch less often (`every` in dataset.toml), or \
-                 allow more in config.toml: [sources.{provider}] kind = \"provider\", per_day"
+                "has reached its limit of {per_day} requests for today (UTC); increase `every` in dataset.toml, or per_day under [sources.{provider}] (kind = \"provider\") in config.toml"
             )));
         }
         *count += 1;
@@ -269,7 +267,7 @@ impl Wire {
                     return Err(Fault::Stopped);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Err(Fault::Failed("met a defect of the program".to_owned())),
+                Err(RecvTimeoutError::Disconnected) => return Err(Fault::Failed("failed: internal error".to_owned())),
             }
         }
     }
@@ -280,11 +278,11 @@ impl Wire {
         }
         let mut builder = tokio::runtime::Builder::new_multi_thread();
         let made = builder.worker_threads(1).max_blocking_threads(4).thread_name("wire").enable_all().build();
-        let made = made.map_err(|error| Fault::Failed(format!("cannot be asked, as no thread can be started: {error}")))?;
+        let made = made.map_err(|error| Fault::Failed(format!("cannot be contacted: no thread can be started ({error})")))?;
         if let Err(second) = self.runtime.set(made) {
             second.shutdown_background();
         }
-        self.runtime.get().ok_or_else(|| Fault::Failed("cannot be asked".to_owned()))
+        self.runtime.get().ok_or_else(|| Fault::Failed("cannot be contacted".to_owned()))
     }
 
     async fn store(&self, place: &UrlPattern) -> Result<Arc<store::Store>, Fault> {

@@ -111,8 +111,8 @@ impl Wire {
             return Ok(Arc::clone(server));
         }
         let source = self.node_source(name).ok_or_else(|| {
-            let all = "kind = \"node\", its `url` and `chain`";
-            Fault::Refused(format!("is of no source that is known: say [sources.{name}] {all} in config.toml"))
+            let all = "kind = \"node\", `url` and `chain`";
+            Fault::Refused(format!("belongs to an unknown source; add [sources.{name}] with {all} to config.toml"))
         })?;
         if let Some(reason) = source.fault() {
             return Err(Fault::Refused(format!("belongs to a source that {reason}")));
@@ -147,11 +147,11 @@ impl ChainNode {
             }
         }
         match faults.pop() {
-            None => Err(Fault::Refused("is of no node that may be asked".to_owned())),
+            None => Err(Fault::Refused("has no node that tokendeck may contact".to_owned())),
             Some((_, only)) if faults.is_empty() => Err(only),
             Some((name, last)) => {
                 let before: Vec<String> = faults.iter().map(|(name, fault)| format!("; `node://{name}` {fault}")).collect();
-                let said = format!("fails, as the other nodes of its chain do: `node://{name}` {last}{}", before.concat());
+                let said = format!("failed, and so did the other nodes of its chain: `node://{name}` {last}{}", before.concat());
                 let any = |is: fn(&Fault) -> bool| faults.iter().map(|(_, fault)| fault).chain([&last]).any(is);
                 Err(if any(|fault| matches!(fault, Fault::NoState(_))) {
                     Fault::NoState(said)
@@ -172,7 +172,7 @@ impl ChainNode {
         }
         let NodeAnswers { mut answers, trips } = self.ask(vec![NodeCall::newest_block()], stopped)?;
         let block = answers.pop().and_then(Result::ok).and_then(|block| NodeBlock::read(&block));
-        let block = block.ok_or_else(|| Fault::Unavailable("does not say its newest block".to_owned()))?;
+        let block = block.ok_or_else(|| Fault::Unavailable("did not return its newest block".to_owned()))?;
         locked(&self.wire.nodes.newest).insert(self.chain.clone(), (Instant::now(), block));
         Ok((block, trips))
     }

@@ -47,37 +47,37 @@ impl UrlPattern {
     /// Parses a URL. The error continues "`URL` …".
     pub fn parse(text: &str) -> Result<Self, String> {
         let known = || SCHEMES.iter().map(|(name, _)| format!("{name}://")).collect::<Vec<_>>().join(", ");
-        let (scheme, rest) = text.split_once("://").ok_or("is no URL")?;
+        let (scheme, rest) = text.split_once("://").ok_or("is not a URL")?;
         let scheme = SCHEMES.iter().find(|(name, _)| scheme.eq_ignore_ascii_case(name)).map(|(_, scheme)| *scheme);
-        let scheme = scheme.ok_or_else(|| format!("begins with none of {}", known()))?;
+        let scheme = scheme.ok_or_else(|| format!("must begin with one of {}", known()))?;
         let parts = if scheme == Scheme::Hf { 3 } else { 1 };
         let at = rest.match_indices('/').nth(parts - 1).map(|(at, _)| at);
         let (root, path) = at.map_or((rest, ""), |at| (&rest[..at], &rest[at + 1..]));
         if root.contains('@') {
-            return Err("names a user: keys stand in the environment or in ~/.aws, and never in dataset.toml".to_owned());
+            return Err("contains a user name; put keys into the environment or ~/.aws, never into dataset.toml".to_owned());
         }
         let web = matches!(scheme, Scheme::Https | Scheme::Http);
         if web && path.contains(['?', '#']) {
-            return Err("has a query, which may hold a key: name the file without it".to_owned());
+            return Err("has a query, which may contain a key; remove the query".to_owned());
         }
         let good = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c) || (web && ":[]".contains(c)) || (parts == 3 && c == '/');
         if root.is_empty() || !root.chars().all(good) {
             let expected = match scheme {
                 Scheme::Https | Scheme::Http => "a host, as in https://example.org/candles.parquet",
-                Scheme::Hf => "a data set, as in hf://datasets/OWNER/NAME/candles.parquet",
+                Scheme::Hf => "a dataset, as in hf://datasets/OWNER/NAME/candles.parquet",
                 _ => "a bucket, as in s3://bucket/candles/*.parquet",
             };
-            return Err(format!("names no place: expected {expected}"));
+            return Err(format!("has no valid host or bucket; expected {expected}"));
         }
         if scheme == Scheme::Hf && (!root.starts_with("datasets/") || root.split('/').count() != 3) {
-            return Err("names no data set: expected hf://datasets/OWNER/NAME/candles.parquet".to_owned());
+            return Err("has no dataset name; expected hf://datasets/OWNER/NAME/candles.parquet".to_owned());
         }
         if path.is_empty() || path.split('/').any(|part| part == ".." || part == ".") {
-            return Err("names no file: expected a path behind it, as in s3://bucket/candles/*.parquet".to_owned());
+            return Err("has no file path; add one, as in s3://bucket/candles/*.parquet".to_owned());
         }
         let place = Self { scheme, root: if web { root.to_lowercase() } else { root.to_owned() }, path: path.to_owned() };
         if web && (place.is_pattern() || path.ends_with('/')) {
-            return Err("is a pattern or a folder, and a web server lists no files: name each file".to_owned());
+            return Err("is a glob or a folder, but web servers don't list files; give each file's URL".to_owned());
         }
         Ok(place)
     }
@@ -177,15 +177,15 @@ mod tests {
             assert_eq!((place.origin().as_str(), place.path.as_str(), place.fixed()), (origin, path, fixed), "{text}");
         }
         for (text, says) in [
-            ("ftp://x/y", "begins with none of"),
-            ("s3://key:secret@bucket/x", "names a user"),
+            ("ftp://x/y", "must begin with one of"),
+            ("s3://key:secret@bucket/x", "contains a user name"),
             ("https://h/x?X-Amz-Signature=1", "has a query"),
-            ("https://h/*.csv", "lists no files"),
-            ("https://h/", "names no file"),
-            ("s3:///x", "names no place"),
-            ("s3://b/../x", "names no file"),
-            ("s3://a b/x", "names no place"),
-            ("hf://models/me/set/x", "names no data set"),
+            ("https://h/*.csv", "don't list files"),
+            ("https://h/", "has no file path"),
+            ("s3:///x", "has no valid host or bucket"),
+            ("s3://b/../x", "has no file path"),
+            ("s3://a b/x", "has no valid host or bucket"),
+            ("hf://models/me/set/x", "has no dataset name"),
             ("hf://datasets/me/x.csv", "names no"),
         ] {
             let error = UrlPattern::parse(text).expect_err(text);

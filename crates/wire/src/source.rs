@@ -120,20 +120,22 @@ impl Source {
     /// Reason why the source is invalid as configured. Continues "`sources.NAME` …".
     pub fn fault(&self) -> Option<String> {
         let lacks = match self.kind {
-            SourceKind::Https if self.url.is_empty() => "has no `url`: the prefix of its URLs",
-            SourceKind::ClickHouse if self.url.is_empty() => "has no `url`: that of ClickHouse's HTTP interface, as https://host:8443",
+            SourceKind::Https if self.url.is_empty() => "has no `url`; set it to the prefix of its URLs",
+            SourceKind::ClickHouse if self.url.is_empty() => {
+                "has no `url`; set it to ClickHouse's HTTP interface, such as https://host:8443"
+            }
             SourceKind::ClickHouse if !self.password_env.is_empty() && !self.password_file.is_empty() => {
-                "has `password_env` and `password_file`: keep one"
+                "has both `password_env` and `password_file`; keep one"
             }
             SourceKind::S3 | SourceKind::Gcs | SourceKind::Azure if self.buckets.is_empty() => {
-                "has no `buckets`: those its keys may be sent to"
+                "has no `buckets`; list the buckets that its keys may be sent to"
             }
-            SourceKind::Azure if self.account.is_empty() => "has no `account`: that of the storage",
+            SourceKind::Azure if self.account.is_empty() => "has no `account`; set it to the storage account",
             SourceKind::Node if self.url.is_empty() && self.url_env.is_empty() => {
-                "has no `url`: that of a node's JSON-RPC, as http://127.0.0.1:8545; or the name of a variable with it, as `url_env`"
+                "has no `url`; set it to a node's JSON-RPC endpoint, such as http://127.0.0.1:8545, or set `url_env` to a variable that contains it"
             }
-            SourceKind::Node if !self.url.is_empty() && !self.url_env.is_empty() => "has `url` and `url_env`: keep one",
-            SourceKind::Node if self.chain.is_empty() => "has no `chain`: the one it is a node of, as \"eth\"",
+            SourceKind::Node if !self.url.is_empty() && !self.url_env.is_empty() => "has both `url` and `url_env`; keep one",
+            SourceKind::Node if self.chain.is_empty() => "has no `chain`; set it to the node's chain, such as \"eth\"",
             _ => "",
         };
         if !lacks.is_empty() {
@@ -150,9 +152,9 @@ impl Source {
             Ok(place) if place.scheme == Scheme::Https || self.insecure => None,
             Ok(place) if place.scheme == Scheme::Http && place.host().is_some_and(is_loopback) => None,
             Ok(place) if place.scheme == Scheme::Http => {
-                Some(format!("sends keys and data to `{address}` unencrypted: use https://, or say insecure = true"))
+                Some(format!("would send keys and data to `{address}` unencrypted; use https://, or set insecure = true"))
             }
-            Ok(_) => Some(format!("has `{address}`: expected a URL that begins with https://")),
+            Ok(_) => Some(format!("has `{address}`, which must be a URL that begins with https://")),
             Err(reason) => Some(format!("has `{address}`, which {reason}")),
         }
     }
@@ -161,7 +163,7 @@ impl Source {
 /// URL and bearer token of a node, from the configuration or the environment.
 pub(super) fn node_address(source: &Source) -> Result<(String, Option<String>), Fault> {
     let of = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let lacks = |what: &str, name: &str| Fault::Refused(format!("needs {what} in the variable `{name}`, which is not set"));
+    let lacks = |what: &str, name: &str| Fault::Refused(format!("needs {what} from the variable `{name}`, which is not set"));
     let url = match source.url_env.as_str() {
         "" => source.url.clone(),
         name => {
@@ -169,7 +171,7 @@ pub(super) fn node_address(source: &Source) -> Result<(String, Option<String>), 
             if source.url_fault(&url).is_some() {
                 // The URL may have a key, so it is not shown.
                 return Err(Fault::Refused(format!(
-                    "needs a URL that begins with https:// in the variable `{name}`; http:// to this machine only, or with insecure = true"
+                    "needs a URL that begins with https:// in the variable `{name}`; http:// is allowed only to this machine, or with insecure = true"
                 )));
             }
             url

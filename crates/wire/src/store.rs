@@ -24,10 +24,12 @@ pub(super) async fn open(place: &UrlPattern, sources: &[Source], timeouts: &Time
     let source = sources.iter().find(|source| source.has(place));
     if source.is_none() {
         if place.scheme == Scheme::Http {
-            return Err(Fault::Refused("is not encrypted: name it in `[sources]` of config.toml, or use https://".to_owned()));
+            return Err(Fault::Refused("is not encrypted; use https://, or add it to `[sources]` in config.toml".to_owned()));
         }
         if place.host().is_some_and(is_private_host) {
-            return Err(Fault::Refused(format!("is at {PRIVATE_ADDRESS}: name it in `[sources]` of config.toml")));
+            return Err(Fault::Refused(format!(
+                "has {PRIVATE_ADDRESS}, which a dataset may not use; add it to `[sources]` in config.toml"
+            )));
         }
     }
     if let Some(reason) = source.and_then(Source::fault) {
@@ -38,7 +40,7 @@ pub(super) async fn open(place: &UrlPattern, sources: &[Source], timeouts: &Time
     if let Some(name) = token {
         let value = std::env::var(name).ok().filter(|token| !token.is_empty());
         let header = value.and_then(|token| HeaderValue::from_str(&format!("Bearer {token}")).ok());
-        let mut header = header.ok_or_else(|| Fault::Refused(format!("needs the token in the variable `{name}`, which is not set")))?;
+        let mut header = header.ok_or_else(|| Fault::Refused(format!("needs a token from the variable `{name}`, which is not set")))?;
         header.set_sensitive(true);
         headers.insert(AUTHORIZATION, header);
     }
@@ -60,7 +62,7 @@ pub(super) async fn open(place: &UrlPattern, sources: &[Source], timeouts: &Time
         Scheme::Gs => built!(gcs(place, source)),
         Scheme::Az => built!(azure(place, source)?),
         Scheme::Https | Scheme::Http => built!(HttpBuilder::new().with_url(place.origin())),
-        Scheme::Hf => return Err(Fault::Refused("is no store".to_owned())),
+        Scheme::Hf => return Err(Fault::Refused("is not an object store".to_owned())),
     };
     Ok(Store { store, asked })
 }
@@ -98,7 +100,7 @@ fn gcs(place: &UrlPattern, source: Option<&Source>) -> gcp::GoogleCloudStorageBu
 
 fn azure(place: &UrlPattern, source: Option<&Source>) -> Result<azure::MicrosoftAzureBuilder, Fault> {
     let source = source.ok_or_else(|| {
-        Fault::Refused("belongs to no storage account that is known: name account and buckets in `[sources]` of config.toml".to_owned())
+        Fault::Refused("belongs to an unknown storage account; add a source with `account` and `buckets` to config.toml".to_owned())
     })?;
     let builder = if source.anonymous {
         azure::MicrosoftAzureBuilder::new().with_skip_signature(true)

@@ -179,7 +179,7 @@ impl Wire {
             && !place.optional
         {
             return Err(Fault::Refused(format!(
-                "needs a key: put it into an environment variable, and name that in config.toml: [sources.{}] kind = \"provider\", token_env = \"NAME\"",
+                "requires a key; put it into an environment variable NAME, and add [sources.{}] with kind = \"provider\" and token_env = \"NAME\" to config.toml",
                 request.provider
             )));
         }
@@ -227,10 +227,14 @@ impl Wire {
         let named = named || request.own;
         let host = url.host_str().unwrap_or_default();
         if !named && is_private_host(host) {
-            return Err(Fault::Refused(format!("is at {PRIVATE_ADDRESS}: describe the service beside config.toml to have it asked")));
+            return Err(Fault::Refused(format!(
+                "has {PRIVATE_ADDRESS}, which a dataset may not use; describe the service next to config.toml instead"
+            )));
         }
         if url.scheme() != "https" && !is_private_host(host) {
-            return Err(Fault::Refused("is not encrypted: only https:// is asked, http:// on this machine or in its network".to_owned()));
+            return Err(Fault::Refused(
+                "is not encrypted; use https:// (http:// is allowed only on this machine or in its network)".to_owned(),
+            ));
         }
         let key = (url.origin().ascii_serialization(), named);
         if let Some(client) = locked(&self.services.clients).get(&key) {
@@ -250,7 +254,7 @@ impl Wire {
             }
         });
         let client = connector.builder().redirect(policy).timeout(ANSWER_TIME).build();
-        let client = client.map_err(|_| Fault::Failed("cannot be asked".to_owned()))?;
+        let client = client.map_err(|_| Fault::Failed("cannot be contacted".to_owned()))?;
         locked(&self.services.clients).insert(key, client.clone());
         Ok(client)
     }
@@ -301,7 +305,7 @@ impl Wire {
     async fn web_body(&self, response: Response) -> Result<Vec<u8>, WebFault> {
         body(response, ANSWER_MAX, |bytes| self.count(bytes)).await.map_err(|fault| match fault {
             BodyFault::TooLarge => {
-                WebFault::Final(Fault::Unavailable(format!("answers with more than the {} that are taken", amount(ANSWER_MAX))))
+                WebFault::Final(Fault::Unavailable(format!("sent more than {}, the largest response accepted", amount(ANSWER_MAX))))
             }
             BodyFault::Broken(error) => request_fault(&error),
         })
@@ -320,7 +324,7 @@ enum WebFault {
 
 fn parsed(url: &str) -> Result<Url, Fault> {
     let parsed = Url::parse(url).ok().filter(|url| matches!(url.scheme(), "https" | "http") && url.username().is_empty());
-    parsed.ok_or_else(|| Fault::Refused("is no URL that can be asked".to_owned()))
+    parsed.ok_or_else(|| Fault::Refused("is not a URL that can be requested".to_owned()))
 }
 
 fn header(name: &str) -> Result<HeaderName, WebFault> {
@@ -328,7 +332,7 @@ fn header(name: &str) -> Result<HeaderName, WebFault> {
 }
 
 fn odd_header(name: &str) -> WebFault {
-    WebFault::Final(Fault::Refused(format!("needs a header `{name}` that can be sent")))
+    WebFault::Final(Fault::Refused(format!("needs a valid header `{name}`")))
 }
 
 /// The person's key, from the environment.
@@ -337,7 +341,7 @@ fn key_of(source: &Source) -> Result<Option<String>, Fault> {
         return Ok(None);
     }
     let value = std::env::var(&source.token_env).ok().filter(|value| !value.is_empty());
-    value.map(Some).ok_or_else(|| Fault::Refused(format!("needs the key in the variable `{}`, which is not set", source.token_env)))
+    value.map(Some).ok_or_else(|| Fault::Refused(format!("needs a key from the variable `{}`, which is not set", source.token_env)))
 }
 
 fn status_fault(status: StatusCode, response: &Response, provider: &str) -> WebFault {
@@ -347,20 +351,17 @@ fn status_fault(status: StatusCode, response: &Response, provider: &str) -> WebF
             let after = retry_after(response.headers());
             let number = status.as_u16();
             match after.filter(|after| *after > WAIT_MAX) {
-                Some(after) => is_final(format!("is answered with {number}, and wants to be left alone for {} s", after.as_secs())),
-                None if number == 429 => WebFault::Later(
-                    Fault::Unavailable("is asked too often for what it allows: ask later, or say a lower `per_minute`".to_owned()),
-                    after,
-                ),
-                None => {
-                    WebFault::Later(Fault::Unavailable(format!("is answered with {number} again and again: it is busy or broken")), after)
+                Some(after) => is_final(format!("returned {number} and asks to wait {} s", after.as_secs())),
+                None if number == 429 => {
+                    WebFault::Later(Fault::Unavailable("exceeded its rate limit; retry later, or lower `per_minute`".to_owned()), after)
                 }
+                None => WebFault::Later(Fault::Unavailable(format!("returned {number} on every try: it is busy or broken")), after),
             }
         }
-        401..=403 => is_final(format!(
-            "is not given without a key, or not with this one: see [sources.{provider}] kind = \"provider\", token_env in config.toml"
-        )),
-        number => is_final(format!("is answered with {number}")),
+        401..=403 => {
+            is_final(format!("requires a valid key; check `token_env` in [sources.{provider}] (kind = \"provider\") of config.toml"))
+        }
+        number => is_final(format!("returned {number}")),
     }
 }
 
@@ -372,17 +373,19 @@ fn request_fault(error: &reqwest::Error) -> WebFault {
     if says("certificate") {
         WebFault::Final(unavailable(UNTRUSTED))
     } else if says(PRIVATE_ADDRESS) {
-        WebFault::Final(Fault::Refused(format!("is at {PRIVATE_ADDRESS}: describe the service beside config.toml to have it asked")))
+        WebFault::Final(Fault::Refused(format!(
+            "has {PRIVATE_ADDRESS}, which a dataset may not use; describe the service next to config.toml instead"
+        )))
     } else if says(ELSEWHERE) {
-        WebFault::Final(Fault::Refused("leads to another server, which is not asked".to_owned()))
+        WebFault::Final(Fault::Refused("redirects to another server, which tokendeck does not contact".to_owned()))
     } else if says(TOO_OFTEN) {
-        WebFault::Final(unavailable("redirects again and again"))
+        WebFault::Final(unavailable("redirects too many times"))
     } else if error.is_connect() {
-        WebFault::Final(unavailable("cannot be reached: nobody answers there"))
+        WebFault::Final(unavailable("is unreachable"))
     } else if error.is_timeout() {
-        WebFault::Later(unavailable("does not answer in time"), None)
+        WebFault::Later(unavailable("did not respond in time"), None)
     } else {
-        WebFault::Later(unavailable("was cut off again and again"), None)
+        WebFault::Later(unavailable("was interrupted on every try"), None)
     }
 }
 

@@ -136,7 +136,7 @@ fn a_webhook_that_leads_elsewhere_is_not_followed_and_its_token_not_said() {
     let id = bench.jobs.add_alert(&request(Some(A), "price>20"), &Progress::default()).unwrap().alert_id;
     assert_eq!(bench.load(&[(A, "A", 30.0)], &id).fired, 1);
     let said = notice(&mut events);
-    assert_eq!(said, format!("`alerts.webhook`: `{origin}` leads elsewhere, which is not followed: name where it leads to"));
+    assert_eq!(said, format!("`alerts.webhook`: `{origin}` redirects to another address; use that address instead"));
     assert!(requests.recv_timeout(crate::wait::PATIENCE).is_ok());
     stays("it is not followed", ROUND, || requests.try_recv().is_err());
 }

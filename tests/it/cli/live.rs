@@ -142,7 +142,7 @@ fn a_symbol_of_several_tokens_is_asked_back_and_a_mistake_is_named() {
     let nobody = said(&run(&desk, &["add", "NOBODY", "--data", "deck", "--remote"]));
     assert!(nobody.contains("no provider knows `NOBODY`"), "{nobody}");
     let misspelt = said(&run(&desk, &["new", "other", "--providers", "dexscrener"]));
-    assert!(misspelt.contains("`dexscrener` is no provider, did you mean `dexscreener`?"), "{misspelt}");
+    assert!(misspelt.contains("`dexscrener` is not a provider; did you mean `dexscreener`?"), "{misspelt}");
     let providers = said(&run(&desk, &["providers"]));
     assert!(["geckoterminal", "defillama", "etherscan", "required"].iter().all(|word| providers.contains(word)), "{providers}");
 }

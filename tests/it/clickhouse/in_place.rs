@@ -114,7 +114,7 @@ fn candles_in_place_give_the_answers_of_candles_in_the_cache() {
         }
         assert_eq!(streams(&bench) - before, 1, "a token is fetched once");
         let (_, body) = ask(&there, "/datasets");
-        assert!(body.contains("\"rows\":5500") && body.contains("its 5,500 rows stay at `warehouse`"), "{body}");
+        assert!(body.contains("\"rows\":5500") && body.contains("the 5,500 rows are queried in place at `warehouse`"), "{body}");
         // The candles of all tokens are fetched for sorting.
         assert_eq!(ask(&there, "/tokens?sort=trend"), ask(&brought, "/tokens?sort=trend"));
         // New rows belong to the next generation.
@@ -158,9 +158,9 @@ fn a_failed_query_is_told_and_sent_again_at_the_next_question() {
 fn a_table_that_cannot_stay_in_place_says_why() {
     let bench = Bench::new(100);
     for (more, says) in [
-        ("values = { interval = { '60' = '1h' } }", "`interval` is converted here"),
-        ("where = { close = { min = 'x' } }", "not all of `where` can be said in SQL"),
-        ("where = { symbol = 'UNI' }", "`where` names `symbol`, which is no column there"),
+        ("values = { interval = { '60' = '1h' } }", "`interval` would need conversion"),
+        ("where = { close = { min = 'x' } }", "`where` cannot be fully expressed in SQL"),
+        ("where = { symbol = 'UNI' }", "`where` uses `symbol`, which is not a column at the source"),
     ] {
         bench.write("dataset.toml", &format!("{MANIFEST}read = 'in place'\n{more}\n"));
         let dataset = bench.load(&bench.wire(), 1_000);
@@ -214,7 +214,7 @@ fn offline_at_the_start_what_was_fetched_before_is_answered() {
         // Another mapping invalidates the fetched rows, and without consent they are not shown.
         let never = super::wire_of(vec![super::source(&bench.server.url())], Consent::Never);
         let refused = super::reason(&bench.load(&never, rows_min));
-        assert!(refused.contains("is not asked"), "{refused}");
+        assert!(refused.contains("is blocked"), "{refused}");
         bench.write("dataset.toml", &format!("{MANIFEST}read = 'in place'\nset = {{ volume = '1' }}\n"));
         assert_eq!(ask(&api_over(bench.path(), start()), "/tokens").0, 503);
     }
@@ -330,7 +330,7 @@ fn rows_of_another_state_of_the_table_are_refused_and_not_kept() {
         bench.server.put("candles", Rows { frame, ..whole.clone() });
         for question in [&history, &rows] {
             let (status, body) = ask(&api, question);
-            assert_eq!((status, body.contains("has changed since the data were loaded")), (503, true), "{question}: {body}");
+            assert_eq!((status, body.contains("has changed since the data was loaded")), (503, true), "{question}: {body}");
         }
     }
     bench.server.put("candles", whole);

@@ -236,7 +236,7 @@ fn two_old_nodes_give_the_rows_of_one_file() {
     // With an unreachable node, half of the rows must not be returned.
     let query = "SELECT * FROM remote('127.0.0.1:19001,127.0.0.1:9', deck_test.part)";
     let dead = load(&with(&format!("[tables.transfers]\nsource = 'warehouse'\nquery = \"{query}\"\n")), &pair(), 1_000);
-    assert!(reason(&dead, "transfers").contains("cannot be reached"), "{}", reason(&dead, "transfers"));
+    assert!(reason(&dead, "transfers").contains("is unreachable"), "{}", reason(&dead, "transfers"));
 }
 
 /// A query that generates `rows` candles; tests replace `toFloat64(number)` to make it fail in mid-stream.

@@ -96,15 +96,15 @@ fn unusual_candles_in_place_give_the_answers_of_candles_in_the_cache() {
         (vec![("ts", "DateTime", "toDateTime(7)"), ("raw", "String", "'x'"), ("ms", "Float64", "3"), ("o", "String", "'y'")], ""),
         (
             vec![("timestamp", "Nullable(DateTime)", "if(number % 9 = 0, NULL, toDateTime(1700006400 + number * 3600))")],
-            "240 of its rows are without a time",
+            "240 of the rows are excluded because they have no time",
         ),
-        (vec![("close", "Nullable(Float64)", "if(number % 9 = 0, NULL, 2)")], "240 of its rows are without all of open"),
+        (vec![("close", "Nullable(Float64)", "if(number % 9 = 0, NULL, 2)")], "240 of the rows are excluded because they lack an open"),
         (vec![("close", "Float32", "toFloat32(1 + number % 11 / 10)"), ("volume", "Float32", "toFloat32(0.1)")], ""),
         (vec![("close", "String", "toString(1 + number % 11 / 10)"), ("volume", "String", "toString(number)")], ""),
         (vec![("interval", "String", "if(number < 1000, '60m', '1h')")], ""),
         (
             vec![("token_address", "Nullable(String)", "if(number % 9 = 0, NULL, '0x1f9840a85d5af5bf1d1762f925bdaddc4201f984')")],
-            "240 of its rows are without the address",
+            "240 of the rows are excluded because they have no token address",
         ),
     ]
     .into_iter()
@@ -129,14 +129,14 @@ fn unusual_candles_in_place_give_the_answers_of_candles_in_the_cache() {
 fn candles_that_would_be_read_otherwise_do_not_stay_in_place() {
     let (_turn, url) = (turn(), engine());
     for (change, more, says) in [
-        (vec![("interval", "String", "if(number % 9 = 0, '1.5h', '1h')")], "", "240 of its rows have an interval that is none"),
-        (vec![("interval", "Nullable(String)", "if(number % 9 = 0, NULL, '1h')")], "", "240 of its rows have an interval that is none"),
-        (vec![("volume", "String", "if(number % 9 = 0, '1,5', '1')")], "", "240 of its rows have numbers written in a way"),
-        (vec![("close", "String", "'1.234'")], "decimal = ','", "`close` is converted here"),
+        (vec![("interval", "String", "if(number % 9 = 0, '1.5h', '1h')")], "", "240 of its rows have an invalid interval"),
+        (vec![("interval", "Nullable(String)", "if(number % 9 = 0, NULL, '1h')")], "", "240 of its rows have an invalid interval"),
+        (vec![("volume", "String", "if(number % 9 = 0, '1,5', '1')")], "", "240 of its rows have numbers in a notation"),
+        (vec![("close", "String", "'1.234'")], "decimal = ','", "`close` would need conversion"),
         (vec![("timestamp", "DateTime", "toDateTime(1700006400 + intDiv(number, 2) * 3600)")], "", "come twice"),
         (vec![("token_address", "String", "'what'")], "", "none of its 2,160 rows has a token"),
-        (vec![("volume", "UInt32", "number")], "where = { volume = { min = '10.5' } }", "not all of `where` can be said in SQL"),
-        (vec![("close", "Float32", "1")], "where = { close = { max = '1.1' } }", "not all of `where` can be said in SQL"),
+        (vec![("volume", "UInt32", "number")], "where = { volume = { min = '10.5' } }", "`where` cannot be fully expressed in SQL"),
+        (vec![("close", "Float32", "1")], "where = { close = { max = '1.1' } }", "`where` cannot be fully expressed in SQL"),
     ] {
         fill(&url, "fault_candles", PLAIN, &change);
         let dataset = Bench::new(&url).load("fault_candles", "in place", more);
@@ -154,7 +154,7 @@ fn after(api: &Arc<Api>, table: &str, change: impl Fn()) {
     let mut refused = 0;
     for question in &questions(table)[1..] {
         let (status, body) = ask(api, question);
-        assert!(status == 200 || body.contains("has changed since the data were loaded"), "{question}: {body}");
+        assert!(status == 200 || body.contains("has changed since the data was loaded"), "{question}: {body}");
         refused += usize::from(status != 200);
     }
     assert!(refused > 0, "nobody saw it");
@@ -188,7 +188,7 @@ fn a_changed_table_is_seen_whatever_is_asked() {
     });
     tell(&url, &format!("INSERT INTO deck_test.fault_holders VALUES ('{UNI}', '0x000000000000000000000000000000000000ffff', '1,5')"));
     let dataset = Bench::new(&url).load("fault_holders", "in place", "");
-    assert!(told(&dataset, "holders").contains("1 of its rows have numbers written in a way"), "{}", told(&dataset, "holders"));
+    assert!(told(&dataset, "holders").contains("1 of its rows have numbers in a notation"), "{}", told(&dataset, "holders"));
     tell(&url, "TRUNCATE TABLE deck_test.fault_holders");
     let dataset = Bench::new(&url).load("fault_holders", "in place", "");
     assert!(dataset.table("holders").unwrap().loaded(), "{}", told(&dataset, "holders"));

@@ -143,7 +143,7 @@ fn a_table_over_two_nodes_gives_the_answers_of_one_or_none() {
     for question in &QUESTIONS[1..5] {
         let (status, body) = answer(&apis[1].0, question);
         assert!(
-            status == 503 && body.contains("has changed since the data were loaded"),
+            status == 503 && body.contains("has changed since the data was loaded"),
             "{question}: {status} {}",
             &body[..body.len().min(300)]
         );
@@ -200,7 +200,7 @@ fn transfers_over_two_nodes_are_summed_as_those_of_one_or_not_at_all() {
     );
     let last = tokens.iter().enumerate().max_by_key(|(_, token)| token.as_str()).map(|(nth, _)| nth).unwrap();
     let (status, body) = ask(&stays, &security(last));
-    assert!(status == 503 && body.contains("has changed since the data were loaded"), "{status} {}", &body[..body.len().min(300)]);
+    assert!(status == 503 && body.contains("has changed since the data was loaded"), "{status} {}", &body[..body.len().min(300)]);
     mode.store(DOWN, Ordering::Release);
     let other = (0..tokens.len()).find(|nth| *nth != last).unwrap();
     let (status, body) = ask(&stays, &security(other));

@@ -270,7 +270,7 @@ fn merges_and_new_rows_change_no_answer_and_a_changed_row_ends_them() {
     );
     for question in questions() {
         let (status, body) = answer(&apis[1].0, &question);
-        assert!(status == 503 && body.contains("has changed since the data were loaded"), "{status} {}", &body[..body.len().min(300)]);
+        assert!(status == 503 && body.contains("has changed since the data was loaded"), "{status} {}", &body[..body.len().min(300)]);
     }
 }
 

@@ -120,8 +120,13 @@ fn what_the_sums_cannot_tell_is_said_or_refused() {
     let plain = [row(1, "1", "0x01", WETH, "5"), row(2, "1", "0x02", WETH, "7")];
     let cases: [(&str, &[String], u16, &str); 4] = [
         ("plain", &[], 200, "\"transactionPatterns\""),
-        ("ties", &[row(2, "NULL", "0x03", WETH, "9"), row(2, "NULL", "0x04", WETH, "9")], 200, "1 transfers at the source are of one time"),
-        ("twice", &[row(3, "4", "0x05", WETH, "9"), row(3, "4", "0x05", WETH, "9")], 503, "1 of its transfers come twice there"),
+        (
+            "ties",
+            &[row(2, "NULL", "0x03", WETH, "9"), row(2, "NULL", "0x04", WETH, "9")],
+            200,
+            "1 transfers at the source share their time",
+        ),
+        ("twice", &[row(3, "4", "0x05", WETH, "9"), row(3, "4", "0x05", WETH, "9")], 503, "1 of its transfers are duplicates"),
         ("odd", &[row(3, "4", "0x05", "0xabc", "9")], 503, "0x0000000000000000000000000000000000000000 0xabc 9"),
     ];
     for (name, more, status, says) in cases {
@@ -138,8 +143,8 @@ fn what_the_sums_cannot_tell_is_said_or_refused() {
     let dataset = data.load(Some(&wire(&url)), 200_000).unwrap();
     let told: Vec<&str> = dataset.table("transfers").unwrap().findings.kept().iter().map(|finding| finding.reason.as_str()).collect();
     for says in [
-        "1 of its rows are of tokens that are no addresses, and are left out, such as `nothing`",
-        "1 of its rows are without a transaction hash",
+        "1 of the rows are excluded because their tokens are not addresses, such as `nothing`",
+        "1 of the rows are excluded because they have no transaction hash",
     ] {
         assert!(told.iter().any(|told| told.contains(says)), "{told:?}");
     }

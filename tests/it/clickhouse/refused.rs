@@ -71,7 +71,11 @@ fn a_table_that_cannot_stay_in_place_is_an_error_of_every_answer_that_needs_it()
     let api = api_over(bench.path(), bench.load(&bench.wire(), 1_000));
     for question in ["/tokens".to_owned(), format!("/tokens/{UNI}"), format!("/tokens/{UNI}/candles"), "/tables/candles".to_owned()] {
         let (status, body) = ask(&api, &question);
-        assert_eq!((status, body.contains("cannot stay in place"), body.contains("dataset.toml")), (503, true, true), "{question}: {body}");
+        assert_eq!(
+            (status, body.contains("cannot be queried in place"), body.contains("dataset.toml")),
+            (503, true, true),
+            "{question}: {body}"
+        );
     }
 }
 
@@ -83,7 +87,7 @@ fn a_column_of_another_type_is_named_with_the_type_that_is_needed() {
     rows.columns[1].1 = "UInt32";
     bench.server.put("candles", rows.clone());
     let said = reason(&bench.load(&bench.wire(), 1_000));
-    assert!(said.contains("`timestamp` must be a DateTime or a Date there, and is of another type"), "{said}");
+    assert!(said.contains("`timestamp` must be a DateTime or a Date at the source, but has another type"), "{said}");
     rows.columns[1].1 = "DateTime";
     rows.columns.retain(|(name, _)| *name != "interval");
     bench.server.put("candles", rows);
@@ -100,7 +104,7 @@ fn rows_in_place_that_cannot_be_used_are_warned_of() {
     bench.server.put("candles", swapped);
     let dataset = bench.load(&bench.wire(), 200_000);
     let warned = dataset.table("candles").unwrap().findings.kept().iter().any(|finding| {
-        finding.severity == model::findings::Severity::Warning && finding.reason.contains("can be used: prices must be above zero")
+        finding.severity == model::findings::Severity::Warning && finding.reason.contains("is valid: prices must be positive")
     });
     assert!(warned, "{:?}", dataset.table("candles").unwrap().findings.kept());
 }

@@ -28,10 +28,10 @@ fn broken(bench: &Bench, breaks: Break) -> Arc<Wire> {
 
 /// Failures, and parts of the message to the user.
 const TROUBLES: &[(&str, Break, &[&str])] = &[
-    ("nobody answers", |server, _| server.shared.down.store(true, Ordering::Release), &[]),
+    ("is unreachable", |server, _| server.shared.down.store(true, Ordering::Release), &[]),
     ("a table that was dropped", |server, _| server.refuse(404, 60), &["is not there (code 60)"]),
     ("a wrong password", |server, _| server.refuse(403, 516), &["`user` and `password_env` in [sources.warehouse] of config.toml"]),
-    ("no right", |server, _| server.refuse(403, 497), &["may not be read by this user"]),
+    ("no right", |server, _| server.refuse(403, 497), &["is not readable: the user lacks the privilege"]),
     ("a busy server", |server, _| server.refuse(500, 202), &["too many queries"]),
     (
         "a password that is not set",

@@ -44,14 +44,14 @@ fn cases() -> Vec<Case> {
             rows("UNI,2024-01-01,5\nUNI,\"2024-01-02,6\nUNI,2024-01-03,7\n"),
             2,
             1,
-            &["Error holder_counts.csv:2: a quote is opened and never closed; the row is rejected"],
+            &["Error holder_counts.csv:2: a quote is never closed; the row is rejected"],
         ),
         case(
             "a quote closed by another row's",
             rows("UNI,\"2024-01-01,5\nUNI,2024-01-02,6\nUNI,\"2024-01-03\",7\n"),
             2,
             1,
-            &["Error holder_counts.csv:1: a quote is opened and never closed; the row is rejected"],
+            &["Error holder_counts.csv:1: a quote is never closed; the row is rejected"],
         ),
         case(
             "invalid UTF-8",
@@ -59,7 +59,7 @@ fn cases() -> Vec<Case> {
                 .concat(),
             1,
             1,
-            &["Error holder_counts.csv:1: the row is not UTF-8; it is rejected: save it as UTF-8, or use `tokendeck import`"],
+            &["Error holder_counts.csv:1: the row is not UTF-8; it is rejected (save the file as UTF-8, or use `tokendeck import`)"],
         ),
         case(
             "bad and empty key cells",
@@ -68,7 +68,7 @@ fn cases() -> Vec<Case> {
             3,
             &[
                 "Error holder_counts.csv:1 token_address `0x12`: expected an address: 0x and 40 hex digits; the row is rejected",
-                "Error holder_counts.csv:2 token_address: empty, and expected an address: 0x and 40 hex digits; the row is rejected",
+                "Error holder_counts.csv:2 token_address: the cell is empty; expected an address: 0x and 40 hex digits; the row is rejected",
                 "Error holder_counts.csv:3 date `soon`: expected a date: ISO 8601, YYYYMMDD or epoch; the row is rejected",
             ],
         ),
@@ -78,8 +78,8 @@ fn cases() -> Vec<Case> {
             3,
             0,
             &[
-                "Warning holder_counts.csv:1 holders `12.5`: expected a whole number; the cell is left empty",
-                "Warning holder_counts.csv:2 holders `many`: expected a whole number; the cell is left empty",
+                "Warning holder_counts.csv:1 holders `12.5`: expected a whole number; the cell is cleared",
+                "Warning holder_counts.csv:2 holders `many`: expected a whole number; the cell is cleared",
             ],
         ),
         case(
@@ -94,7 +94,7 @@ fn cases() -> Vec<Case> {
             rows("UNI,1704067200,1\nUNI,1704153600000,2\nUNI,1704240000000000,3\nUNI,20240104,4\n"),
             4,
             0,
-            &["Note holder_counts.csv date: the times are in seconds and milliseconds and microseconds in turn; each is read by its size"],
+            &["Note holder_counts.csv date: times mix seconds and milliseconds and microseconds; the unit of each is chosen by its size"],
         ),
         case(
             "one key twice",
@@ -102,8 +102,7 @@ fn cases() -> Vec<Case> {
             2,
             0,
             &[
-                "Warning holder_counts.csv:1 holders `5, then 7`: a later row has the same token_address, date and another value in `holders`; \
-                 that one is kept and this one left out",
+                "Warning holder_counts.csv:1 holders `5, then 7`: a later row has the same token_address, date but another value in `holders`; the later row is kept, this one is excluded",
             ],
         ),
         case(
@@ -111,15 +110,16 @@ fn cases() -> Vec<Case> {
             rows("0x1f9840a85d5aF5bf1D1762F925BDADdC4201F984,2024-01-01,5\n0x1f9840A85d5aF5bf1D1762F925BDADDc4201F984,2024-01-02,5\n"),
             2,
             0,
-            &["Warning holder_counts.csv:2 token_address `0x1f9840A85d5aF5bf1D1762F925BDADDc4201F984`: the letter case breaks the EIP-55 \
-                 checksum; the address is accepted, but compare it with its source"],
+            &[
+                "Warning holder_counts.csv:2 token_address `0x1f9840A85d5aF5bf1D1762F925BDADDc4201F984`: the letter case does not match the EIP-55 checksum; the address is accepted, but compare it with its source",
+            ],
         ),
         case(
             "a column that is none of ours",
             rows("UNI,2024-01-01,5\n").replace("holders\n", "holders,mood\n").replace(",5", ",5,good"),
             1,
             0,
-            &["Note holder_counts.csv: column `mood` is not one of ours, ignored"],
+            &["Note holder_counts.csv: extra column `mood`: not read"],
         ),
     ]
 }
@@ -154,43 +154,42 @@ fn a_broken_file_costs_the_table_and_says_why() {
     let (whole_parquet, whole_ipc, packed) = (parquet(&counts()), ipc(&counts()), gzip(good.repeat(500).as_bytes()));
     let cut = |bytes: &[u8]| bytes[..bytes.len() / 2].to_vec();
     for (name, bytes, expected) in [
-        ("holder_counts.csv", Vec::new(), "`holder_counts.csv` is empty: expected at least a header or a record"),
+        ("holder_counts.csv", Vec::new(), "`holder_counts.csv` is empty; expected at least a header or a record"),
         (
             "holder_counts.csv",
             b"\xff\xfet\0o\0".to_vec(),
             "`holder_counts.csv` lacks the column `token_address` (the token); and `date` (the day), `holders` (number of holders); it has `to`",
         ),
-        ("holder_counts.ndjson", b"\n\n".to_vec(), "`holder_counts.ndjson` is empty: expected one JSON object a line"),
-        ("holder_counts.json", b"[]".to_vec(), "`holder_counts.json` is empty: expected an array of objects"),
+        ("holder_counts.ndjson", b"\n\n".to_vec(), "`holder_counts.ndjson` is empty; expected one JSON object per line"),
+        ("holder_counts.json", b"[]".to_vec(), "`holder_counts.json` is empty; expected an array of objects"),
         ("holder_counts.json", b"{\"data\": []}".to_vec(), "`holder_counts.json` is not a JSON array of objects: "),
         (
             "holder_counts.parquet",
             good.clone().into_bytes(),
-            "`holder_counts.parquet` is not Parquet: it does not begin with `PAR1`; give it the extension of its format",
+            "`holder_counts.parquet` is not Parquet (it does not begin with `PAR1`); give it the extension of its format",
         ),
         (
             "holder_counts.arrow",
             good.clone().into_bytes(),
-            "`holder_counts.arrow` is not Arrow IPC: it does not begin with `ARROW1`; give it the extension of its format",
+            "`holder_counts.arrow` is not Arrow IPC (it does not begin with `ARROW1`); give it the extension of its format",
         ),
         ("holder_counts.parquet", cut(&whole_parquet), "`holder_counts.parquet` is damaged"),
         ("holder_counts.feather", cut(&whole_ipc), "`holder_counts.feather` is damaged"),
-        ("holder_counts.csv.gz", cut(&packed), "`holder_counts.csv.gz` is cut off or damaged: "),
+        ("holder_counts.csv.gz", cut(&packed), "`holder_counts.csv.gz` is truncated or damaged: "),
         (
             "holder_counts.csv",
             good.replace("token_address", "token_adress").into_bytes(),
-            "`holder_counts.csv` lacks the column `token_address` (the token); it has `token_adress`, `date`, `holders`; the nearest is \
-             `token_adress`; if it goes by another name, say so in dataset.toml: [tables.holder_counts.columns] token_address = \"token_adress\"",
+            "`holder_counts.csv` lacks the column `token_address` (the token); it has `token_adress`, `date`, `holders`; the nearest is `token_adress`; if the column has another name, add to dataset.toml: [tables.holder_counts.columns] token_address = \"token_adress\"",
         ),
         (
             "holder_counts.csv",
             good.replace("date", "Holders").into_bytes(),
-            "`holder_counts.csv` two columns are named `Holders`: rename one",
+            "`holder_counts.csv` has two columns named `Holders`; rename one",
         ),
         (
             "holder_counts.csv",
             format!("date,date,holders\n{UNI},2,3\n").into_bytes(),
-            "`holder_counts.csv` two columns are named `date`: rename one",
+            "`holder_counts.csv` has two columns named `date`; rename one",
         ),
     ] {
         let dataset = load_files(&[(name, &bytes)]).expect("the tokens are fine");
@@ -208,7 +207,7 @@ fn two_names_for_one_column_leave_the_table_out() {
     let text = "address,symbol,pool,protocol,chain,tokens,tvl,tvlUsd,apy_base,apy_reward\n,,,,,,,,,\n";
     let dataset = load_texts(&[("yields.csv", text)]).expect("the tokens are fine");
     let expected =
-        "`yields.csv` two columns claim to be `tvl`: `tvl` and `tvlUsd`; say which in dataset.toml: columns = { tvl = \"NAME\" }";
+        "`yields.csv` has two columns that match `tvl`, `tvl` and `tvlUsd`; choose one in dataset.toml: columns = { tvl = \"NAME\" }";
     assert_eq!(table(&dataset, "yields").state, TableState::Unusable(expected.to_owned()));
 }
 
@@ -216,8 +215,7 @@ fn two_names_for_one_column_leave_the_table_out() {
 fn two_files_for_one_table_leave_it_out() {
     let text = format!("{COUNTS}{UNI},2024-01-01,5\n");
     let dataset = load_texts(&[("holder_counts.csv", &text), ("holder_counts/a.csv", &text)]).expect("the tokens are fine");
-    let expected = "`holder_counts`, `holder_counts.csv` all claim to be it: keep one, or name those to read in dataset.toml under \
-                    [tables.holder_counts] path";
+    let expected = "several files match the table: `holder_counts`, `holder_counts.csv`; keep one, or list the files to read under [tables.holder_counts] path in dataset.toml";
     assert_eq!(table(&dataset, "holder_counts").state, TableState::Unusable(expected.to_owned()));
 }
 
@@ -263,8 +261,8 @@ fn without_usable_tokens_there_is_one_clear_line() {
     let bad_tokens = folder(&[("tokens.csv", b"symbol\nUNI\n")]);
     for (folder, expected) in [
         (none.path(), "no `tokens` table in"),
-        (empty.path(), "is empty: put a `tokens` table there"),
-        (bad_toml.path(), "dataset.toml, line 1: unknown key `titel`, did you mean `title`?"),
+        (empty.path(), "is empty; add a `tokens` table"),
+        (bad_toml.path(), "dataset.toml, line 1: unknown key `titel`; did you mean `title`?"),
         (bad_tokens.path(), "is unusable: `tokens.csv` lacks the column `token_address`"),
         (&empty.path().join("nowhere"), "cannot be read"),
     ] {

@@ -51,7 +51,7 @@ fn values_where_set_and_formats_are_followed() {
         findings(candles)[0],
         "Error k/deep/er/y.csv:2 timestamp `13/13/2024`: expected a time written as %m/%d/%Y; the row is rejected"
     );
-    assert!(findings(candles).contains(&"Note k/x.csv: `where` leaves out 1 of 2 rows".to_owned()), "{:?}", findings(candles));
+    assert!(findings(candles).contains(&"Note k/x.csv: `where` excludes 1 of 2 rows".to_owned()), "{:?}", findings(candles));
     assert_eq!(dataset.candles().of(&address(UNI)).series()[0].1.volume, [7.0, 7.0]);
 }
 
@@ -97,7 +97,7 @@ fn pools_of_yield_and_fee_tiers_without_a_name_get_one() {
     assert_eq!(column(&dataset, "yields", "category"), ["vault"; 4]);
     assert_eq!(column(&dataset, "fee_tiers", "tier"), ["0.05%", "0.3%"]);
     assert_eq!(column(&dataset, "fee_tiers", "chain"), ["eth"; 2]);
-    assert_eq!(findings(table(&dataset, "fee_tiers")), ["Note fee_tiers.csv:2 fee: the list is empty, so it makes no row"]);
+    assert_eq!(findings(table(&dataset, "fee_tiers")), ["Note fee_tiers.csv:2 fee: the list is empty, so it creates no row"]);
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn what_is_empty_in_every_row_is_told_once() {
     let tokens = table(&dataset, "tokens");
     assert_eq!(
         findings(tokens),
-        ["Error tokens.csv chain: empty in all 82 rows, and expected one or several chains in every one; they are rejected"],
+        ["Error tokens.csv chain: the column is empty in all 82 rows; expected one or several chains in every row; the rows are rejected"],
         "not a line a row"
     );
     assert_eq!((tokens.rows_bad, tokens.findings.count(Severity::Error)), (82, 1));
@@ -144,18 +144,18 @@ fn a_mapping_that_names_what_is_not_there_says_so() {
     for (toml, expected) in [
         (
             "columns = { date = 'dya' }",
-            "`holder_counts.csv` has no column `dya`, which dataset.toml names for `date`; it has `token_address`, `day`, `holders`; did you mean `day`?",
+            "`holder_counts.csv` has no column `dya`, which dataset.toml maps to `date`; it has `token_address`, `day`, `holders`; did you mean `day`?",
         ),
         // Even though the file has a column of the canonical name.
         (
             "columns = { date = 'day', holders = 'holdrs' }",
-            "`holder_counts.csv` has no column `holdrs`, which dataset.toml names for `holders`; it has `token_address`, `day`, `holders`; did you mean `holders`?",
+            "`holder_counts.csv` has no column `holdrs`, which dataset.toml maps to `holders`; it has `token_address`, `day`, `holders`; did you mean `holders`?",
         ),
-        ("path = 'nowhere.csv'", "`nowhere.csv` is not there; paths in dataset.toml are relative to it"),
+        ("path = 'nowhere.csv'", "`nowhere.csv` does not exist; paths in dataset.toml are relative to that file"),
         ("path = 'x*.csv'", "`x*.csv` matches no file of a known format"),
         (
             "columns = { date = 'day' }\nwhere = { mood = 'good' }",
-            "`holder_counts.csv` has no column `mood`, which dataset.toml names in [tables.holder_counts.where]",
+            "`holder_counts.csv` has no column `mood`, which [tables.holder_counts.where] in dataset.toml uses",
         ),
     ] {
         let toml = format!("[tables.holder_counts]\n{toml}\n");
@@ -212,8 +212,7 @@ fn times_of_another_way_of_writing_are_one_finding_with_the_line_that_reads_them
     assert_eq!(
         found[0],
         format!(
-            "Error candles.csv timestamp `01.02.2022`: 28 times are written as `01.02.2022`: write {line} under [tables.candles] in \
-             dataset.toml; until then their rows are rejected"
+            "Error candles.csv timestamp `01.02.2022`: 28 times are written like `01.02.2022`; add {line} under [tables.candles] in dataset.toml; these rows are rejected"
         )
     );
     assert_eq!(found.iter().filter(|found| found.starts_with("Error")).count(), 1, "{found:?}");
@@ -230,8 +229,7 @@ fn chains_outside_the_list_are_noted_with_the_nearest() {
     assert_eq!(
         found,
         [
-            "Note tokens.csv chain ``newchain` (nearest: `unichain`)`: not in the list of chains (`tokendeck schema --chains`): kept under this name, without a \
-             number"
+            "Note tokens.csv chain ``newchain` (nearest: `unichain`)`: the chain is not in the list (`tokendeck schema --chains`); it is kept under this name, without a chain id"
         ]
     );
     assert!(dataset.token(&btc).is_some(), "a coin is no address that could break its checksum");

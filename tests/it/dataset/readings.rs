@@ -20,10 +20,10 @@ fn volumes(volumes: &[&str], toml: &str) -> (Vec<f64>, Vec<String>) {
 fn decimal_signs_are_the_columns_own() {
     let (read, found) = volumes(&["1,234", "12,5"], "");
     assert_eq!(read, [1.234, 12.5]);
-    assert_eq!(found, ["Note candles.csv volume: the numbers are read with decimal commas, as `1,234` shows"]);
+    assert_eq!(found, ["Note candles.csv volume: numbers are read with decimal commas, as in `1,234`"]);
     let (read, found) = volumes(&["1,234", "12.5"], "");
     assert_eq!(read, [1_234.0, 12.5]);
-    assert_eq!(found, ["Note candles.csv volume: the numbers are read with commas between thousands, as in `1,234`"]);
+    assert_eq!(found, ["Note candles.csv volume: numbers are read with commas between thousands, as in `1,234`"]);
     let (read, found) = volumes(&["20.957,00", "1.234"], "");
     assert_eq!(read, [20_957.0, 1_234.0]);
     assert_eq!(found.len(), 1, "{found:?}");
@@ -36,7 +36,7 @@ fn decimal_signs_are_the_columns_own() {
 fn what_does_not_tell_its_sign_is_left_empty_and_asked_for() {
     let (read, found) = volumes(&["1,234", "5,678"], "");
     assert!(read.iter().all(|volume| volume.is_nan()), "{read:?}");
-    assert!(found[0].contains("say decimal = \",\" or \".\" in dataset.toml"), "{found:?}");
+    assert!(found[0].contains("set decimal = \",\" or \".\" in dataset.toml"), "{found:?}");
     for (sign, expected) in [(",", [1.234, 5.678]), (".", [1_234.0, 5_678.0])] {
         let (read, found) = volumes(&["1,234", "5,678"], &format!("[tables.candles]\ndecimal = '{sign}'\n"));
         assert_eq!((read.as_slice(), found.len()), (&expected[..], 0), "{found:?}");
@@ -53,7 +53,7 @@ fn excels_days_are_days_and_mixed_units_are_said() {
     assert_eq!(days, ["2024-01-01", "2024-01-02"]);
     assert_eq!(
         findings(table(&dataset, "holder_counts")),
-        ["Note holder_counts.csv date: the times are read as Excel's day numbers, as `45292` is one"]
+        ["Note holder_counts.csv date: times are read as Excel day numbers, such as `45292`"]
     );
     // One of them among times of another kind is a day in 1970, which is reported.
     let text = format!("token_address,timestamp,open,high,low,close\n{UNI},1704067200,2,3,1,2\n{UNI},45293,2,3,1,2\n");

@@ -25,12 +25,10 @@ fn candles() -> String {
 }
 
 const EXPECTED: [&str; 4] = [
-    "Warning candles.csv:11 low `open 2, high 1, low 3, close 2`: the low must not be above the open, the close or the high; the candle \
-     stays, and no analysis uses it",
-    "Warning candles.csv:21 open `0`: a price must be above zero; the candle stays, and no analysis uses it",
-    "Warning candles.csv:31 high `open 2, high 3, low 1, close 4`: the high must not be below the open, the close or the low; the candle \
-     stays, and no analysis uses it",
-    "Warning candles.csv:41 volume `-5`: it cannot be below zero; the cell is left empty",
+    "Warning candles.csv:11 low `open 2, high 1, low 3, close 2`: the low must not be above the open, the close or the high; the candle is kept but excluded from analyses",
+    "Warning candles.csv:21 open `0`: a price must be positive; the candle is kept but excluded from analyses",
+    "Warning candles.csv:31 high `open 2, high 3, low 1, close 4`: the high must not be below the open, the close or the low; the candle is kept but excluded from analyses",
+    "Warning candles.csv:41 volume `-5`: the value is negative; the cell is cleared",
 ];
 
 fn judged(dataset: &Dataset, what: &str) {
@@ -53,7 +51,7 @@ fn candles_that_cannot_be_are_told_wherever_the_table_is() {
     judged(&load_files(&files).expect("loads"), "in memory");
     let (folder, cache) = (folder(&files), tempfile::tempdir().unwrap());
     let options = CacheOptions { folder: Some(cache.path().to_owned()), rows_min: 20, ..CacheOptions::default() };
-    for what in ["brought into the cache", "from the cache"] {
+    for what in ["cannot be cached", "from the cache"] {
         let dataset = load_with(folder.path(), &options, &Silent).expect("loads");
         assert!(table(&dataset, "candles").large().is_some());
         judged(&dataset, what);
@@ -85,13 +83,13 @@ fn tokens_and_what_is_held_of_them_are_judged_together() {
     assert_eq!(
         found,
         [
-            "Warning tokens.csv:1 market_cap `-1`: it cannot be below zero; the cell is left empty",
-            "Warning tokens.csv:1 price `-5`: it cannot be below zero; the cell is left empty",
-            "Warning tokens.csv:2 decimals `99`: a token has 0 to 77 decimals, as 10^78 is over 2^256; the cell is left empty",
+            "Warning tokens.csv:1 market_cap `-1`: the value is negative; the cell is cleared",
+            "Warning tokens.csv:1 price `-5`: the value is negative; the cell is cleared",
+            "Warning tokens.csv:2 decimals `99`: a token has 0 to 77 decimals, because 10^78 exceeds 2^256; the cell is cleared",
         ]
     );
     let found = findings(table(&dataset, "holders"));
-    assert_eq!(found[0], "Warning holders.csv:3 balance `-3`: it cannot be below zero; the cell is left empty");
+    assert_eq!(found[0], "Warning holders.csv:3 balance `-3`: the value is negative; the cell is cleared");
     assert!(
         found[1].starts_with("Warning holders.csv balance `UNI: 1100 of 1000`: the balances add up to more than the supply"),
         "{found:?}"
@@ -116,9 +114,9 @@ fn a_volume_in_usd_and_transfers_in_whole_tokens_are_told() {
         [("tokens.csv", tokens.as_bytes()), ("candles.csv", candles.as_bytes()), ("transfers.csv", transfers.as_bytes())];
     let dataset = load_files(&files).expect("loads");
     let found = findings(table(&dataset, "candles"));
-    assert!(found[0].contains("volume `UNI: 1.800e6 USD a candle, market cap 2.000e3`: the median of volume times price"), "{found:?}");
+    assert!(found[0].contains("volume `UNI: 1.800e6 USD per candle, market cap 2.000e3`: the median of volume times price"), "{found:?}");
     let found = findings(table(&dataset, "transfers"));
-    assert!(found[0].contains(":30 value `UNI: at most 3.000e-17 in 30 transfers`: no transfer moves a millionth"), "{found:?}");
+    assert!(found[0].contains(":30 value `UNI: up to 3.000e-17 in 30 transfers`: every transfer moves less than a millionth"), "{found:?}");
 }
 
 #[test]
@@ -137,7 +135,7 @@ fn supplies_and_balances_in_smallest_units_are_told_with_the_line_that_mends_the
         );
         let dataset = load_texts(&[("tokens.csv", &tokens)]).expect("loads");
         let found = findings(table(&dataset, "tokens"));
-        let line = "say so in dataset.toml: [tables.tokens.columns] total_supply = { unit = \"raw\" }";
+        let line = "add to dataset.toml: [tables.tokens.columns] total_supply = { unit = \"raw\" }";
         assert_eq!(
             found.iter().any(|found| told.is_some_and(|told| found.contains(told)) && found.contains(line)),
             told.is_some(),

@@ -54,7 +54,7 @@ fn rows_are_kept_by_range_and_by_being_of_a_token_of_ours() {
     let toml = "[tables.candles.where]\ntimestamp = { min = '2024-01-02', max = '2024-01-03' }\ntoken_address = { in = 'tokens' }\n";
     let dataset = load_texts(&[("candles.csv", &text), ("dataset.toml", toml)]).expect("loads");
     assert_eq!(table(&dataset, "candles").height(), 1);
-    assert_eq!(findings(table(&dataset, "candles")), ["Note candles.csv: `where` leaves out 3 of 4 rows"]);
+    assert_eq!(findings(table(&dataset, "candles")), ["Note candles.csv: `where` excludes 3 of 4 rows"]);
     let toml = "[tables.candles.where]\nopen = { min = 'soon' }\n";
     let dataset = load_texts(&[("candles.csv", &text), ("dataset.toml", toml)]).expect("loads");
     assert!(format!("{:?}", table(&dataset, "candles").state).contains("`soon` of [where]"));
@@ -103,7 +103,7 @@ fn transfers_come_in_whole_tokens_scaled_or_through_doubles() {
     assert_eq!(read, [some("11121000000"), some("2000000")]);
     let (read, found) = values(&["2.54e21", "7"], "approximate = true");
     assert_eq!(read, [some("2540000000000000000000"), some("7")]);
-    assert!(found[0].contains("`value` is approximate, as dataset.toml says"), "{found:?}");
+    assert!(found[0].contains("`value` is approximate, as marked in dataset.toml"), "{found:?}");
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn volumes_in_usd_are_divided_by_the_price() {
     let dataset = load_texts(&[("candles.csv", &text)]).expect("loads");
     assert_eq!(dataset.candles().of(&Address::parse(UNI).unwrap()).series()[0].1.volume[0], 50.0);
     let found = findings(table(&dataset, "candles"));
-    assert_eq!(found, ["Note candles.csv volume: `volume_usd` is in USD, as its name says, and is divided by each candle's price"]);
+    assert_eq!(found, ["Note candles.csv volume: `volume_usd` is in USD, as its name implies, and is divided by each candle's price"]);
     let toml = "[tables.candles.columns]\nvolume = { from = 'volume_usd', unit = 'usd' }\n";
     let dataset = load_texts(&[("candles.csv", &text), ("dataset.toml", toml)]).expect("loads");
     assert_eq!(dataset.candles().of(&Address::parse(UNI).unwrap()).series()[0].1.volume[0], 50.0);
@@ -130,7 +130,7 @@ fn blocks_give_transfers_their_times() {
     assert_eq!(times, [Some("2024-01-01T00:00:00Z".to_owned()), None]);
     assert_eq!(
         findings(table(&dataset, "transfers")),
-        ["Note transfers.csv timestamp: 1 rows without a time have that of their block, from `blocks`"]
+        ["Note transfers.csv timestamp: 1 row without a time: filled with the block time from `blocks`"]
     );
 }
 
@@ -153,10 +153,8 @@ fn a_missing_column_is_answered_with_the_lines_that_would_do() {
     let dataset = load_texts(&[("candles.csv", "timestamp,open,high,low,close\n2024-01-01,2,3,1,2\n")]).expect("loads");
     let state = format!("{:?}", table(&dataset, "candles").state);
     assert!(state.contains("[tables.candles.set] token_address ="), "{state}");
-    assert!(
-        dataset.absence_reason("candles").unwrap().starts_with("The `candles` table is there and could not be used: `candles.csv` lacks")
-    );
-    assert!(dataset.absence_reason("posts").unwrap().starts_with("The loaded datasets have no `posts` table"));
+    assert!(dataset.absence_reason("candles").unwrap().starts_with("The `candles` table is unusable: `candles.csv` lacks"));
+    assert!(dataset.absence_reason("posts").unwrap().starts_with("The dataset has no `posts` table"));
     assert_eq!(dataset.absence_reason("tokens"), None);
 }
 
@@ -166,14 +164,14 @@ fn a_file_that_seems_meant_as_a_table_that_is_not_there_is_named() {
         [("tokens.csv", TOKENS), ("candels.csv", "x"), ("posts.xlsx", "x"), ("pool.csv", "x"), ("notes.csv", "x"), ("tokens.bak", "x")];
     let loaded = load_texts(&files).expect("loads");
     for (table, expected) in [
-        ("candles", &["Note candels.csv: is not read, as no table has this name: is it `candles`?"][..]),
-        ("posts", &["Note posts.xlsx: is not read, as no table is in this format: `tokendeck import` may take it"]),
-        ("pools", &["Note pool.csv: is not read, as no table has this name: is it `pools`?"]),
+        ("candles", &["Note candels.csv: is not read, because no table has this name; did you mean `candles`?"][..]),
+        ("posts", &["Note posts.xlsx: is not read, because no table can have this format; try `tokendeck import`"]),
+        ("pools", &["Note pool.csv: is not read, because no table has this name; did you mean `pools`?"]),
         ("tokens", &[]),
         ("labels", &[]),
     ] {
         assert_eq!(findings(self::table(&loaded, table)), expected, "{table}");
     }
     let reason = load(folder(&[("tokns.csv", TOKENS.as_bytes())]).path(), &Silent).expect_err("no tokens").to_string();
-    assert!(reason.contains("`tokns.csv` is not read, as no table has this name: is it `tokens`?"), "{reason}");
+    assert!(reason.contains("`tokns.csv` is not read, because no table has this name; did you mean `tokens`?"), "{reason}");
 }

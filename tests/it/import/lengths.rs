@@ -59,7 +59,7 @@ fn two_lengths_in_one_file_are_refused_and_forced_they_stay_told() {
         let found = dataset.table("candles").unwrap().findings.counts();
         for part in [
             "imported from `uni.csv`: forced with --broken-too, although it contains candles of two lengths",
-            "so candles of two lengths are read as of one",
+            "so candles of two lengths are read as one series",
         ] {
             assert!(found.iter().any(|count| count.reason.contains(part)), "{what}: {part}: {found:?}");
         }
@@ -122,7 +122,7 @@ fn candles_that_no_file_has_are_told_with_the_files_beside_them() {
         assert_eq!(notes.each_ref().map(one_gap), [false, told.is_some()], "{what}: {notes:?}");
         let dataset = later.dataset();
         let found = dataset.table("candles").unwrap().findings.kept();
-        assert_eq!(found.iter().any(|finding| finding.reason.contains("candles are missing here")), told.is_some(), "{what}: {found:?}");
+        assert_eq!(found.iter().any(|finding| finding.reason.contains("candles are missing")), told.is_some(), "{what}: {found:?}");
         std::fs::remove_file(desk.data().join("candles.parquet")).unwrap();
         let says = format!("path = \"klines/*.csv\"\nset = {{ token_address = \"{UNI}\" }}\ncolumns = {{ timestamp = \"date\" }}");
         desk.write("data/dataset.toml", format!("[tables.candles]\n{says}\n"));
@@ -143,7 +143,7 @@ fn a_month_that_one_file_lacks_is_told() {
     desk.write("data/tokens.csv", TOKENS);
     desk.write("uni.csv", format!("{HEADER}{}", candles(days(0, 31).chain(days(60, 100)))));
     let report = desk.imports(&["uni.csv", "--token", UNI]);
-    assert!(reasons(&report, 0).iter().any(|(reason, _)| reason.starts_with("candles are missing here")), "{report:#}");
+    assert!(reasons(&report, 0).iter().any(|(reason, _)| reason.starts_with("candles are missing")), "{report:#}");
     let dataset = desk.dataset();
     let found = dataset.table("candles").unwrap().findings.kept();
     let told = found.iter().filter_map(|finding| finding.value.as_deref()).find(|value| value.contains("candles of 1d"));

@@ -150,7 +150,7 @@ fn yields_that_look_like_fractions_are_told_in_a_dataset() {
         );
         let dataset = desk.dataset();
         let counts = dataset.table("yields").unwrap().findings.counts();
-        assert_eq!(counts.iter().any(|count| count.reason.starts_with("no yield is as much as 1 %")), told, "{rate}: {counts:?}");
+        assert_eq!(counts.iter().any(|count| count.reason.starts_with("no yield reaches 1%")), told, "{rate}: {counts:?}");
     }
 }
 
@@ -183,7 +183,7 @@ fn one_column_for_several_prices_is_warned_of_in_a_dataset() {
     desk.write("data/candles.csv", format!("token_address,timestamp,p\n{}", rows(|i| format!("{UNI},2024-01-{i:02},{i}\n"))));
     let dataset = desk.dataset();
     let counts = dataset.table("candles").unwrap().findings.counts();
-    assert!(counts.iter().any(|count| count.reason.starts_with("open, high, low, close are one column, `p`")), "{counts:?}");
+    assert!(counts.iter().any(|count| count.reason.starts_with("open, high, low, close are read from the same column, `p`")), "{counts:?}");
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn what_a_file_was_told_stays_visible() {
     desk.imports(&["prices.csv", "--token", UNI, "--broken-too"]);
     let dataset = desk.dataset();
     let notes: Vec<&str> = dataset.table("candles").unwrap().findings.kept().iter().map(|finding| finding.reason.as_str()).collect();
-    let expected = format!("imported from `prices.csv`, as said: --token {UNI} --broken-too");
+    let expected = format!("imported from `prices.csv` with options: --token {UNI} --broken-too");
     assert!(notes.contains(&expected.as_str()), "{notes:?}");
     let told = |table: &str| {
         let findings = &dataset.table(table).unwrap().findings;

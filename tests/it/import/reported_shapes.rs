@@ -106,7 +106,7 @@ fn two_tokens_at_one_address_are_told_at_import() {
         format!("token_address,symbol,name,chain,decimals,market_cap\n{PEPE},OP,Optimism,op,18,5\n{PEPE},FAKE,Fake,base,6,\n"),
     );
     let notes = desk.imports(&["list.csv"])["notes"].to_string();
-    assert!(notes.contains("FAKE on base, beside OP on oeth") && notes.contains("the row is kept out"), "{notes}");
+    assert!(notes.contains("FAKE on base, next to OP on oeth") && notes.contains("the row is excluded"), "{notes}");
     let twin = Desk::empty();
     twin.write("list.csv", format!("token_address,symbol,name,chain,decimals\n{PEPE},USDC,A,op,6\n{PEPE},usdc,A,base,6\n"));
     assert_eq!(twin.imports(&["list.csv"])["notes"].to_string().find("kept out"), None);

@@ -45,12 +45,8 @@ fn broken(bench: &Bench, breaks: Break) -> Arc<Wire> {
 
 /// Failures, and parts of the message to the user.
 const TROUBLES: &[(&str, Break, &[&str])] = &[
-    ("nobody answers", |server, _| server.shared.down.store(true, Ordering::Release), &["`s3://bucket/c/*.csv`"]),
-    (
-        "no right without keys",
-        |server, _| always(server, Trouble::Status(403)),
-        &["is not given without keys", "`anonymous`", "[sources.lake]"],
-    ),
+    ("is unreachable", |server, _| server.shared.down.store(true, Ordering::Release), &["`s3://bucket/c/*.csv`"]),
+    ("no right without keys", |server, _| always(server, Trouble::Status(403)), &["requires keys", "`anonymous`", "[sources.lake]"]),
     (
         "a bucket that is not there",
         |server, _| always(server, Trouble::Status(404)),
@@ -65,7 +61,7 @@ const TROUBLES: &[(&str, Break, &[&str])] = &[
     (
         "a file that was taken away",
         |server, _| drop(server.shared.objects.lock().unwrap().remove("more.csv")),
-        &["/bucket/more.csv` is not there"],
+        &["/bucket/more.csv` does not exist"],
     ),
     ("a file that is none any more", |server, _| server.put("more.csv", "<html>moved</html>"), &["more.csv"]),
     (
@@ -93,7 +89,7 @@ const TROUBLES: &[(&str, Break, &[&str])] = &[
             server.put("more.csv", candles(100, 300));
             server.trouble([Trouble::None, Trouble::None].into_iter().chain(std::iter::repeat_n(Trouble::Change, 40)));
         },
-        &["changed while it was read"],
+        &["changed while being read"],
     ),
 ];
 
@@ -191,7 +187,7 @@ fn rows_of_a_file_the_pattern_no_longer_matches_go_and_that_is_said() {
         let part = bench.load(&wire(&bench.server)).unwrap();
         let said = said(&part);
         assert_eq!((rows(&part), said.len(), said[0].0.as_str()), (196, 1, "s3://bucket/c/b.csv"));
-        assert!(said[0].1.ends_with("its rows are left out"), "{said:?}");
+        assert!(said[0].1.ends_with("its rows are excluded"), "{said:?}");
     }
     bench.server.put("c/b.csv", candles(200, 100));
     let back = bench.load(&wire(&bench.server)).unwrap();

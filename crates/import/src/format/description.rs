@@ -433,10 +433,10 @@ mod tests {
             assert!(!format.title.is_empty() && !format.looks.is_empty(), "{}", format.word);
         }
         for (text, expected) in [
-            ("[a]\nreader = 'candels'", "line 1: unknown reader `candels`, did you mean `candles`?"),
+            ("[a]\nreader = 'candels'", "line 1: unknown reader `candels`; did you mean `candles`?"),
             ("[a]\ntitle = 'x'", "line 1: `a` has neither `known` nor a `reader`, so it matches no file"),
             ("[a]\nknown = [{ header = ['x'] }]", "line 1: `a` has neither `tables` nor a `reader`, so nothing is read from it"),
-            ("[a]\nreader = 'holders'\n[a.tables.candels]", "line 3: unknown table `candels`, did you mean `candles`?"),
+            ("[a]\nreader = 'holders'\n[a.tables.candels]", "line 3: unknown table `candels`; did you mean `candles`?"),
             (
                 "[a]\nreader = 'holders'\n[a.tables.holders]\nskip = 1",
                 "line 3: `holders` sets where its rows are (`path`, `source`, `header`, `skip`), which a format cannot do",

@@ -35,7 +35,7 @@ fn a_list_is_the_newest_one_and_an_unchanged_one_is_not_sent_again() {
     let known =
         |at: i64| setup.dataset().known_at(Time(NOW.0 + at)).expect("cut").yields().iter().map(|row| row.pool.clone()).collect::<Vec<_>>();
     assert_eq!((known(1_000), known(2_000)), (vec!["a".to_owned(), "b".to_owned()], vec!["b".to_owned()]));
-    assert!(setup.dataset().known_at(Time(NOW.0 - 1_000)).is_err_and(|reason| reason.starts_with("The data begin ")));
+    assert!(setup.dataset().known_at(Time(NOW.0 - 1_000)).is_err_and(|reason| reason.starts_with("The data starts on ")));
     let history = fs::read_dir(setup.folder.path().join("live/history/yields")).expect("a folder").count();
     assert_eq!(history, 2);
 }
@@ -61,5 +61,5 @@ fn what_a_pool_paid_is_known_by_day_and_the_last_of_a_day_holds() {
     fs::write(history.join("000000000000001-000.parquet"), "PAR1").expect("written");
     let reasons: Vec<String> =
         setup.dataset().table("yields").expect("there").findings.kept().iter().map(|finding| finding.reason.clone()).collect();
-    assert!(reasons.iter().any(|reason| reason.starts_with("the history of the yields lacks this file")), "{reasons:?}");
+    assert!(reasons.iter().any(|reason| reason.starts_with("the yield history lacks this file")), "{reasons:?}");
 }

@@ -56,9 +56,9 @@ impl DateFormatGuess {
     pub fn advice(&self, table: &str) -> Option<String> {
         let fitting = self.fitting.as_ref().filter(|fitting| !fitting.is_empty())?;
         let lines: Vec<String> = fitting.iter().take(2).map(|format| format!("format = \"{format}\"")).collect();
-        let several = if lines.len() > 1 { ", whichever of day and month comes first" } else { "" };
+        let several = if lines.len() > 1 { ", depending on whether the day or the month comes first" } else { "" };
         Some(format!(
-            "{} times are written as `{}`: write {} under [tables.{table}] in dataset.toml{several}",
+            "{} times are written like `{}`; add {} under [tables.{table}] in dataset.toml{several}",
             self.count,
             self.first,
             lines.join(" or ")

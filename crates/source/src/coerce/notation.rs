@@ -155,7 +155,7 @@ pub struct EpochUnits(u8);
 const DAYS: std::ops::Range<f64> = 20_000.0..80_000.0;
 /// 1970-01-01 as an Excel serial date.
 const EPOCH_DAY: f64 = 25_569.0;
-const UNITS: [&str; 5] = ["Excel's days", "seconds", "milliseconds", "microseconds", "nanoseconds"];
+const UNITS: [&str; 5] = ["Excel days", "seconds", "milliseconds", "microseconds", "nanoseconds"];
 
 impl EpochUnits {
     pub fn from_bits(bits: u8) -> Self {

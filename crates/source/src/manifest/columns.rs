@@ -46,7 +46,7 @@ pub(super) fn read_columns(schema: &TableSchema, member: &TomlEntry<'_>) -> Resu
             // Without a header, a file's columns go by number.
             DeValue::Integer(_) => ColumnManifest { from: Some(member.integer(1, ITEM_MAX)?.to_string()), ..ColumnManifest::default() },
             DeValue::Table(_) => read_column(schema, column, &member)?,
-            _ => return Err(member.wrong("must be their column's name, or a table such as { from = \"NAME\", scale = 1e-6 }")),
+            _ => return Err(member.wrong("must be the name of the source's column, or a table such as { from = \"NAME\", scale = 1e-6 }")),
         };
         columns.insert(column.name, read);
     }
@@ -57,22 +57,22 @@ fn read_column(schema: &TableSchema, column: &Column, member: &TomlEntry<'_>) ->
     let mut read = ColumnManifest::default();
     for member in member.table()? {
         let fits = |kinds: &[Kind], what: &str| {
-            let message = || format!("fits {what}, and `{}` holds {}", column.name, column.kind.expectation());
+            let message = || format!("is for {what}, but `{}` is {}", column.name, column.kind.expectation());
             if kinds.contains(&column.kind) { Ok(()) } else { Err(member.wrong(&message())) }
         };
         match member.key {
             "from" if matches!(member.value, DeValue::Integer(_)) => read.from = Some(member.integer(1, ITEM_MAX)?.to_string()),
             "from" => read.from = Some(member.text()?),
             "scale" => {
-                fits(&[Kind::Integer, Kind::Float, Kind::Uint256], "a number")?;
+                fits(&[Kind::Integer, Kind::Float, Kind::Uint256], "numbers")?;
                 let scale = member.number()?;
                 if column.kind == Kind::Uint256 && power_of_ten(scale).is_none() {
-                    return Err(member.wrong("of whole numbers that must stay exact must be a power of ten, such as 1e18"));
+                    return Err(member.wrong("must be a power of ten, such as 1e18, for whole numbers that must stay exact"));
                 }
                 read.scale = Some(scale);
             }
             "decimal" => {
-                fits(&[Kind::Integer, Kind::Float, Kind::Uint256], "a number")?;
+                fits(&[Kind::Integer, Kind::Float, Kind::Uint256], "numbers")?;
                 read.decimal = Some(decimal(&member)?);
             }
             "null" => {
@@ -87,7 +87,7 @@ fn read_column(schema: &TableSchema, column: &Column, member: &TomlEntry<'_>) ->
                 read.approximate = member.boolean()?;
             }
             "format" => {
-                fits(&[Kind::Time, Kind::Date], "a time")?;
+                fits(&[Kind::Time, Kind::Date], "times")?;
                 read.format = Some(member.text()?);
             }
             "split" => read.split = Some(separator(&member)?),
@@ -119,10 +119,10 @@ fn read_column(schema: &TableSchema, column: &Column, member: &TomlEntry<'_>) ->
         }
     }
     if read.explode && read.item.is_some() {
-        return Err(member.wrong("has both `explode` and `item`: keep one"));
+        return Err(member.wrong("has both `explode` and `item`; keep one"));
     }
     if read.unit.is_some_and(|unit| Some(&unit) != units(schema.name, column.name).first()) && read.scale.is_some() {
-        return Err(member.wrong("has both `unit` and `scale`: keep one"));
+        return Err(member.wrong("has both `unit` and `scale`; keep one"));
     }
     Ok(read)
 }
@@ -200,7 +200,7 @@ pub(super) fn spread(schema: &TableSchema, member: &TomlEntry<'_>, columns: &mut
             let unit = unit(member)?;
             let fitting: Vec<&Column> = schema.columns.iter().filter(|column| units(schema.name, column.name).contains(&unit)).collect();
             if fitting.is_empty() {
-                return Err(member.wrong(&format!("fits no column of `{}`", schema.name)));
+                return Err(member.wrong(&format!("applies to no column of `{}`", schema.name)));
             }
             for column in fitting {
                 columns.entry(column.name).or_default().unit.get_or_insert(unit);
@@ -222,7 +222,7 @@ pub(super) fn spread_values(schema: &TableSchema, member: &TomlEntry<'_>, column
         }
         let replacement = entry.scalar()?;
         if Address::parse(&replacement).is_none() {
-            let hint = format!("of no column must be addresses; say which column: [tables.{}.values.COLUMN]", schema.name);
+            let hint = format!("must contain addresses, unless it names its column: [tables.{}.values.COLUMN]", schema.name);
             return Err(member.wrong(&hint));
         }
         for column in schema.columns.iter().filter(|column| matches!(column.kind, Kind::Address | Kind::Addresses)) {

@@ -41,7 +41,7 @@ pub(super) fn logs(schema: &TableSchema, members: &[TomlEntry<'_>]) -> Result<Op
     let find = |key: &str| members.iter().find(|member| member.key == key);
     let (source, from) = (find("source"), find("from_block"));
     let (true, false, Some(source)) = (OF_LOGS.contains(&schema.name), members.iter().any(is_of_engine), source) else {
-        let must = "is of transfers and holder counts whose `source` is a node";
+        let must = "is only for transfers and holder_counts whose `source` is a node";
         return from.map_or(Ok(None), |from| Err(from.wrong(must)));
     };
     not_of_files(members)?;
@@ -51,17 +51,14 @@ pub(super) fn logs(schema: &TableSchema, members: &[TomlEntry<'_>]) -> Result<Op
 
 fn name_of(source: &TomlEntry<'_>) -> Result<String, TomlError> {
     let name = source.text()?;
-    if name.is_empty() { Err(source.wrong("needs a name, as config.toml has it in [sources.NAME]")) } else { Ok(name) }
+    if name.is_empty() { Err(source.wrong("must be the name of a source: a [sources.NAME] of config.toml")) } else { Ok(name) }
 }
 
 /// Errors: a key of files beside `source`.
 fn not_of_files(members: &[TomlEntry<'_>]) -> Result<(), TomlError> {
     let Some(member) = members.iter().find(|member| OF_FILES.contains(&member.key)) else { return Ok(()) };
-    let must = if member.key == "path" {
-        "and `source` both say where the rows are: keep one"
-    } else {
-        "is of files, and these rows are asked for"
-    };
+    let must =
+        if member.key == "path" { "and `source` cannot be combined; keep one" } else { "is only for files, but these rows are queried" };
     Err(member.wrong(must))
 }
 
@@ -70,7 +67,7 @@ pub(super) fn read(schema: &TableSchema, members: &[TomlEntry<'_>]) -> Result<Op
     let (table, query, last, read) = (find("table"), find("query"), find("final"), find("read"));
     let Some(source) = find("source") else {
         let lone = [table, query, last, read].into_iter().flatten().next();
-        let must = "is of a source: say which with `source`, as config.toml has it in [sources.NAME]";
+        let must = "needs a `source`: a [sources.NAME] of config.toml";
         return lone.map_or(Ok(None), |member| Err(member.wrong(must)));
     };
     not_of_files(members)?;
@@ -78,16 +75,16 @@ pub(super) fn read(schema: &TableSchema, members: &[TomlEntry<'_>]) -> Result<Op
     let from = match (table, query) {
         (Some(table), None) => Relation::Table(text(table)?),
         (None, Some(query)) => Relation::Query(text(query)?),
-        (Some(table), Some(_)) => return Err(table.wrong("and `query` both say which rows: keep one")),
-        (None, None) => return Err(source.wrong("needs a `table` of it, or a `query`")),
+        (Some(table), Some(_)) => return Err(table.wrong("and `query` cannot be combined; keep one")),
+        (None, None) => return Err(source.wrong("needs a `table` or a `query`")),
     };
     if let (Relation::Query(_), Some(last)) = (&from, last) {
-        return Err(last.wrong("is of a table: say FINAL in the query"));
+        return Err(last.wrong("is only for a `table`; write FINAL in the query"));
     }
     let name = source.text()?;
     let (Relation::Table(said) | Relation::Query(said)) = &from;
     if said.is_empty() || name.is_empty() {
-        return Err(source.wrong("needs a name, and its `table` or `query` a text"));
+        return Err(source.wrong("must be a name, and its `table` or `query` must be text"));
     }
     let last = last.map_or(Ok(false), TomlEntry::boolean)?;
     let in_place = match read.map(|read| Ok((read, read.text()?))).transpose()? {
@@ -95,7 +92,7 @@ pub(super) fn read(schema: &TableSchema, members: &[TomlEntry<'_>]) -> Result<Op
         Some((read, word)) => match word.as_str() {
             "bring" => false,
             "in place" if IN_PLACE.contains(&schema.name) => true,
-            "in place" => return Err(read.wrong("must be \"bring\": in place are candles, holders and transfers alone")),
+            "in place" => return Err(read.wrong("must be \"bring\": only candles, holders and transfers can be queried in place")),
             _ => return Err(read.wrong("must be \"bring\" or \"in place\"")),
         },
     };

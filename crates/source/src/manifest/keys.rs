@@ -31,50 +31,50 @@ macro_rules! keys {
 }
 
 pub const MAPPING_KEYS: &[MappingKey] = keys! {
-    "title" Dataset "title = \"Majors\"" "the dataset's name";
-    "license" Dataset "license = \"CC BY-NC 4.0\"" "under which terms it may be used";
-    "synthetic" Dataset "synthetic = true" "the data are invented, which the header then says";
-    "tables" Dataset "[tables.candles]" "what follows is about this table";
+    "title" Dataset "title = \"Majors\"" "Name of the dataset";
+    "license" Dataset "license = \"CC BY-NC 4.0\"" "Terms of use";
+    "synthetic" Dataset "synthetic = true" "The data is synthetic; the header shows it";
+    "tables" Dataset "[tables.candles]" "The keys of one table follow";
     "path" Table "path = [\"daily.parquet\", \"klines/**/*.parquet\"]"
-        "files, folders or patterns, relative to dataset.toml; folders named `key=value` are columns too";
-    "source" Table "source = \"warehouse\"" "the rows are queried: which `[sources.NAME]` of config.toml has them; of contracts, transfers and holder_counts, and without a table: the node that says them";
-    "table" Table "table = \"ethereum.token_transfers\"" "of a source: its table";
-    "query" Table "query = \"SELECT pair AS pool, … FROM dex.sync\"" "of a source: any SELECT, in place of a table";
-    "final" Table "final = true" "of a source: of rows that were written more than once, the last (ReplacingMergeTree and similar engines)";
+        "Files, folders or globs, relative to dataset.toml. Folders named `key=value` become columns";
+    "source" Table "source = \"warehouse\"" "Query the rows from this `[sources.NAME]` of config.toml. For contracts, transfers and holder_counts without `table`: the node that supplies them";
+    "table" Table "table = \"ethereum.token_transfers\"" "The source's table";
+    "query" Table "query = \"SELECT pair AS pool, … FROM dex.sync\"" "A SELECT to use instead of `table`";
+    "final" Table "final = true" "Read only the latest version of each row (ReplacingMergeTree and similar engines)";
     "read" Table "read = \"in place\""
-        "of a source, and of candles, holders or transfers: the rows stay there, and an answer queries those of its token; else \"bring\"";
+        "Candles, holders or transfers only: leave the rows at the source and query them per token. Default: `\"bring\"`, download them";
     "provider" Table "provider = [\"geckoterminal\", \"binance\"]"
-        "the rows come by themselves: which provider is asked (`tokendeck providers`); of several, for each token the first that knows it";
+        "Live table: the providers to use (see `tokendeck providers`). For each token, the first that knows it";
     "url" Table "url = \"https://api.example.org/prices?token={token}\""
-        "the rows come by themselves, from this service; `{token}`, `{chain}`, `{symbol}` stand for those of each token";
-    "rows" Table "rows = \"data.items\"" "of a url: the place of the rows in its JSON answer; `*` for every member or element";
-    "every" Table "every = \"5m\"" "of rows that come by themselves: how often, while the program runs; \"start\": at each start; else when asked";
-    "history" Table "history = \"2y\"" "how far back the first fetch goes; one year if it is not said";
-    "interval" Table "interval = [\"1h\", \"1d\"]" "of candles that come by themselves: their lengths; 1d if it is not said";
-    "tokens" Table "tokens = \"watchlist\"" "whose rows come by themselves: all tokens, or those of the watchlist";
+        "Live table: the URL to request. `{token}`, `{chain}` and `{symbol}` are replaced for each token";
+    "rows" Table "rows = \"data.items\"" "With `url`: the path of the rows in the JSON response; `*` matches every field or element";
+    "every" Table "every = \"5m\"" "Live table: the refresh interval while tokendeck runs. `\"start\"`: once per start. Default: on demand";
+    "history" Table "history = \"2y\"" "Live table: how far back the first fetch goes. Default: one year";
+    "interval" Table "interval = [\"1h\", \"1d\"]" "Live candles: the intervals. Default: 1d";
+    "tokens" Table "tokens = \"watchlist\"" "Live table: fetch only the tokens of the watchlist. Default: all tokens";
     "from_block" Table "from_block = 12369621"
-        "of transfers and holder_counts by a node: the first block that is read; else that of each token's creation";
-    "header" Table "header = false" "the file has no header: its columns are called 1, 2, 3, …";
-    "skip" Table "skip = 1" "lines before the header, or before the first row";
-    "coin" Table "coin = \"BTC\"" "every row is of this coin, which has no contract; `coin:BTC` in a cell says the same";
+        "Transfers and holder_counts from a node: the first block to read. Default: each token's creation block";
+    "header" Table "header = false" "The file has no header. Its columns are named 1, 2, 3, …";
+    "skip" Table "skip = 1" "Lines to skip before the header, or before the first row";
+    "coin" Table "coin = \"BTC\"" "Every row belongs to this coin, which has no contract. A cell can contain `coin:BTC` instead";
     "columns" Table "columns = { timestamp = \"ts\", open = \"price.open\" }"
-        "ours = theirs; `price.open` is a member of an object, `prices.1` an element of a list (the first is 1)";
-    "from" Column "columns.fee = { from = \"fee_ppm\", scale = 1e-6 }" "the source column, where more is said of it";
-    "set" Table "set = { chain = \"eth\" }" "a constant for every row; an empty one leaves the column out: nothing of it is fetched";
+        "tokendeck column = your column. `price.open` selects a field of an object, `prices.1` the first element of a list";
+    "from" Column "columns.fee = { from = \"fee_ppm\", scale = 1e-6 }" "The source column, if you set other keys too";
+    "set" Table "set = { chain = \"eth\" }" "A constant for every row. An empty string drops the column, so that it isn't fetched";
     "where" Table "where = { interval = [\"1d\", \"1h\"], timestamp = { min = \"2024-01-01\" }, token_address = { in = \"tokens\" } }"
-        "keeps rows with one of the values, from `min` to `max` (both included), or of a token of the dataset";
-    "values" Both "values = { token_address = { ETH = \"0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2\" } }" "replaces values of a column";
-    "null" Both "null = [\"-\", \"n/a\"]" "texts that stand for no value";
-    "decimal" Both "decimal = \",\"" "the decimal sign; otherwise as the column's cells show";
-    "format" Both "format = \"%m/%d/%Y\"" "how times are written";
+        "Keep only rows with one of these values, between `min` and `max` (inclusive), or of a token in the dataset";
+    "values" Both "values = { token_address = { ETH = \"0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2\" } }" "Replace values of a column";
+    "null" Both "null = [\"-\", \"n/a\"]" "Texts that mean \"no value\"";
+    "decimal" Both "decimal = \",\"" "The decimal separator. Default: detected from the cells";
+    "format" Both "format = \"%m/%d/%Y\"" "The time format";
     "unit" Both "unit = \"raw\""
-        "amounts: `raw` (smallest units, by the token's decimals) or `whole`; volumes and prices: `usd` or `token`";
-    "scale" Column "columns.fee = { scale = 1e-6 }" "numbers are multiplied by it";
+        "Amounts: `raw` (base units, scaled by the token's decimals) or `whole`. Volumes and prices: `usd` or `token`";
+    "scale" Column "columns.fee = { scale = 1e-6 }" "Multiply numbers by this factor";
     "approximate" Column "columns.value = { approximate = true }"
-        "amounts that went through a floating-point number are read all the same, and said to be so";
-    "split" Both "split = \";\"" "the sign between the elements of a list";
-    "item" Column "columns.token1 = { from = \"tokens\", item = 2 }" "the element of the list to take, the first being 1, the last -1";
-    "explode" Both "explode = \"fee\"" "a row for each element of a list";
+        "Accept amounts that passed through floating point, and mark them as approximate";
+    "split" Both "split = \";\"" "The separator between list elements";
+    "item" Column "columns.token1 = { from = \"tokens\", item = 2 }" "The list element to use: the first is 1, the last is -1";
+    "explode" Both "explode = \"fee\"" "Create one row per list element";
 };
 
 /// The keys allowed at that place.
@@ -85,7 +85,7 @@ pub(crate) fn names(place: KeyPlace) -> Vec<&'static str> {
 
 /// The table of keys in Markdown.
 pub fn keys_table() -> String {
-    let mut text = String::from("| where | key | meaning |\n|---|---|---|\n");
+    let mut text = String::from("| level | key | meaning |\n|---|---|---|\n");
     for key in MAPPING_KEYS.iter().filter(|key| key.place != KeyPlace::Dataset) {
         let place = match key.place {
             KeyPlace::Dataset => "dataset",

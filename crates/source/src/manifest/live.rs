@@ -75,11 +75,11 @@ pub(super) const KEYS: [&str; 7] = ["provider", "url", "rows", "every", "history
 pub(super) fn read(schema: &TableSchema, members: &[TomlEntry<'_>], table: &mut TableManifest) -> Result<Option<LiveTable>, TomlError> {
     let find = |key: &str| members.iter().find(|member| member.key == key);
     let from = match (find("provider"), find("url")) {
-        (Some(provider), Some(_)) => return Err(provider.wrong("and `url` both say who is asked: keep one")),
+        (Some(provider), Some(_)) => return Err(provider.wrong("and `url` cannot be combined; keep one")),
         (Some(provider), None) => {
             let names = provider.texts()?;
             if names.iter().any(|name| name.trim().is_empty()) {
-                return Err(provider.wrong("needs a name: `tokendeck providers` lists them"));
+                return Err(provider.wrong("must name a provider; `tokendeck providers` lists them"));
             }
             LiveSource::Providers(names)
         }
@@ -104,29 +104,30 @@ pub(super) fn read(schema: &TableSchema, members: &[TomlEntry<'_>], table: &mut 
         }
         (None, None) => {
             let lone = members.iter().find(|member| KEYS.contains(&member.key));
-            let must = "is of a table that comes by itself: say `provider` or `url` too";
+            let must = "is only for live tables; add `provider` or `url`";
             return lone.map_or(Ok(None), |member| Err(member.wrong(must)));
         }
     };
     if let (Some(_), Some(asked)) = (find("source"), find("provider").or_else(|| find("url"))) {
-        return Err(asked.wrong("and `source` both say where the rows are: keep one"));
+        return Err(asked.wrong("and `source` cannot be combined; keep one"));
     }
     if let (Some(rows), LiveSource::Providers(_)) = (find("rows"), &from) {
-        return Err(rows.wrong("is of a `url`: a provider's description says where its rows are"));
+        return Err(rows.wrong("is only for a `url`; a provider's description sets it"));
     }
     let every = match find("every") {
         None => Every::Request,
         Some(member) if member.text()? == "start" => Every::Start,
-        Some(member) => Every::Span(span(member, EVERY_MIN, EVERY_MAX, "must be \"start\" or a time from 10s on, as in \"5m\"")?),
+        Some(member) => Every::Span(span(member, EVERY_MIN, EVERY_MAX, "must be \"start\" or a time of at least 10s, such as \"5m\"")?),
     };
     let history =
-        find("history").map_or(Ok(HISTORY), |member| span(member, DAY_MS, HISTORY_MAX, "must be a time from 1d to 20y, as in \"2y\""))?;
+        find("history").map_or(Ok(HISTORY), |member| span(member, DAY_MS, HISTORY_MAX, "must be a time from 1d to 20y, such as \"2y\""))?;
     let intervals = match find("interval") {
         None => vec![Interval::DAY],
-        Some(member) if schema.name != "candles" => return Err(member.wrong("is of candles")),
+        Some(member) if schema.name != "candles" => return Err(member.wrong("is only for candles")),
         Some(member) => {
-            let read =
-                |word: String| Interval::parse(&word).ok_or_else(|| member.wrong("must be one or several lengths, as in [\"1h\", \"1d\"]"));
+            let read = |word: String| {
+                Interval::parse(&word).ok_or_else(|| member.wrong("must be one or several intervals, as in [\"1h\", \"1d\"]"))
+            };
             member.texts()?.into_iter().map(read).collect::<Result<_, _>>()?
         }
     };
@@ -174,20 +175,20 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_with_what_is_right() {
         for (text, expected) in [
-            ("every = '5m'", "line 2: `every` is of a table that comes by itself: say `provider` or `url` too"),
-            ("provider = 'a'\nurl = 'https://x'", "line 2: `provider` and `url` both say who is asked: keep one"),
-            ("provider = 'a'\nevery = '1s'", "line 3: `every` must be \"start\" or a time from 10s on, as in \"5m\""),
-            ("provider = 'a'\nhistory = '1h'", "line 3: `history` must be a time from 1d to 20y, as in \"2y\""),
-            ("provider = 'a'\nrows = 'x'", "line 3: `rows` is of a `url`: a provider's description says where its rows are"),
+            ("every = '5m'", "line 2: `every` is only for live tables; add `provider` or `url`"),
+            ("provider = 'a'\nurl = 'https://x'", "line 2: `provider` and `url` cannot be combined; keep one"),
+            ("provider = 'a'\nevery = '1s'", "line 3: `every` must be \"start\" or a time of at least 10s, such as \"5m\""),
+            ("provider = 'a'\nhistory = '1h'", "line 3: `history` must be a time from 1d to 20y, such as \"2y\""),
+            ("provider = 'a'\nrows = 'x'", "line 3: `rows` is only for a `url`; a provider's description sets it"),
             ("provider = 'a'\ntokens = 'some'", "line 3: `tokens` must be \"all\" or \"watchlist\""),
             ("url = 'ftp://x'", "line 2: `url` must begin with https://"),
-            ("url = 'https://x/{tokn}'", "line 2: unknown placeholder `tokn`, did you mean `token`?"),
-            ("provider = 'a'\nsource = 'b'\ntable = 'c'", "line 2: `provider` and `source` both say where the rows are: keep one"),
+            ("url = 'https://x/{tokn}'", "line 2: unknown placeholder `tokn`; did you mean `token`?"),
+            ("provider = 'a'\nsource = 'b'\ntable = 'c'", "line 2: `provider` and `source` cannot be combined; keep one"),
         ] {
             let error = Manifest::parse(&format!("[tables.candles]\n{text}")).expect_err(text);
             assert_eq!(error.to_string(), expected, "{text}");
         }
         let error = Manifest::parse("[tables.posts]\nprovider = 'a'\ninterval = '1d'").expect_err("of candles");
-        assert_eq!(error.to_string(), "line 3: `interval` is of candles");
+        assert_eq!(error.to_string(), "line 3: `interval` is only for candles");
     }
 }

@@ -75,11 +75,11 @@ impl JsonAnswer {
         let unpacked = (text::is_packed(head) || head.starts_with(&[0xef, 0xbb, 0xbf]))
             .then(|| text::Input::new(Cursor::new(bytes.to_vec()), head)?.whole(UNPACKED_MAX))
             .transpose()
-            .map_err(|reason| format!("answers with what {reason}"))?;
+            .map_err(|reason| format!("sent a response that {reason}"))?;
         let bytes = unpacked.as_deref().unwrap_or(bytes);
         let text = serde_json::from_slice(bytes).map_err(|_| {
             let begins = String::from_utf8_lossy(&bytes[..bytes.len().min(40)]);
-            format!("answers with what is no JSON: it begins with `{}`", shown(&begins))
+            format!("sent a response that is not JSON; it begins with `{}`", shown(&begins))
         })?;
         Ok(Self { text })
     }
@@ -116,7 +116,7 @@ impl JsonAnswer {
                 Some(_) | None => rows.extend(row(value, &passed)),
             }
             if rows.len() > ROWS_MAX {
-                return Err(format!("answers with more than {ROWS_MAX} rows"));
+                return Err(format!("sent more than {ROWS_MAX} rows"));
             }
         }
         Ok(Some(rows))

@@ -176,9 +176,11 @@ fn one(member: &TomlEntry<'_>) -> Result<ProviderRequest, TomlError> {
         (Some(schema), _) => {
             request.tables.insert(0, FilledTable { table: schema.name, rows, mapping: mapping(schema, entries)?, lenient: false });
         }
-        (None, Some(lone)) => return Err(lone.wrong("is of a table: say which one with `fills`, or write it under [request.tables.TABLE]")),
+        (None, Some(lone)) => {
+            return Err(lone.wrong("belongs to a table; choose it with `fills`, or move the key under [request.tables.TABLE]"));
+        }
         (None, None) if request.tables.is_empty() => {
-            return Err(member.error(format!("the request `{}` fills no table: say `fills = \"candles\"`", request.name)));
+            return Err(member.error(format!("the request `{}` fills no table; add `fills`, as in `fills = \"candles\"`", request.name)));
         }
         (None, None) => {}
     }
@@ -232,7 +234,7 @@ fn parameters(member: &TomlEntry<'_>, also: &[String]) -> Result<Vec<(String, Te
 
 fn next_page(member: &TomlEntry<'_>) -> Result<(String, NextPage), TomlError> {
     let text = member.text()?;
-    let must = "must be \"oldest COLUMN\", \"newest COLUMN\", \"+1\", or a place in the answer";
+    let must = "must be \"oldest COLUMN\", \"newest COLUMN\", \"+1\", or a path in the response";
     let next = match text.split_once(' ') {
         Some(("oldest", column)) => NextPage::Oldest(column.trim().to_owned()),
         Some(("newest", column)) => NextPage::Newest(column.trim().to_owned()),

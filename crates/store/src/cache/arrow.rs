@@ -51,7 +51,7 @@ fn message(head: &mut Vec<u8>, header: MessageHeader, body: u64, end: u64) -> Re
     let bytes = flat(&message);
     let room = end as usize - head.len() - 8;
     if bytes.len() > room {
-        return Err("the table has more columns than the header of its file has room for".to_owned());
+        return Err("the table has more columns than its file's header can describe".to_owned());
     }
     head.extend_from_slice(&CONTINUATION);
     head.extend_from_slice(&(room as i32).to_le_bytes());

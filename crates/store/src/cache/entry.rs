@@ -207,7 +207,7 @@ impl EntryLocation {
                 Some(opened)
             }
             Err(reason) => {
-                tracing::warn!("`{}` in the cache is made anew: {reason}", schema.name);
+                tracing::warn!("rebuilding `{}` in the cache: {reason}", schema.name);
                 remove(&folder);
                 None
             }
@@ -268,7 +268,7 @@ impl EntryLocation {
                 break;
             }
             if entry.remove() {
-                tracing::info!("took `{}` out of the cache, which is over its size", entry.table);
+                tracing::info!("removed `{}` from the cache, which exceeded its size limit", entry.table);
                 size = size.saturating_sub(entry.bytes);
             }
         }

@@ -69,7 +69,8 @@ impl CacheBuilder {
         journal: Option<&Journal<S>>,
     ) -> Result<Self, CacheBuildError> {
         let folder = location.part();
-        let columns = stored_columns(schema).ok_or_else(|| CacheBuildError::Failed("the table is not one that may be large".to_owned()))?;
+        let columns =
+            stored_columns(schema).ok_or_else(|| CacheBuildError::Failed("the table is not one that can be cached".to_owned()))?;
         let spill = SpillFile::open(&folder.join("spool"), BUCKETS, journal.map(|journal| journal.spool))?;
         let others = columns.iter().filter(|(_, storage)| storage.width().is_none()).count();
         let lengths = journal.map_or_else(|| vec![0; others], |journal| journal.lengths.clone());
@@ -195,7 +196,7 @@ impl CacheBuilder {
                 let step = (progress.borrow_mut())(done, total);
                 step.map_err(|Cancelled| {
                     cancelled.set(true);
-                    io::Error::other("no longer wanted")
+                    io::Error::other("canceled")
                 })
             };
             let bucket_ranks = Ranks::of(&self.spill, bucket, &ranks, &mut self.intervals, &repeats)?;
@@ -284,7 +285,7 @@ impl Output<'_> {
         let (dropped, repeats) = (self.dropped, self.repeats);
         let prepare = |frame: DataFrame| {
             if check_cancelled().is_err() {
-                polars_bail!(ComputeError: "no longer wanted");
+                polars_bail!(ComputeError: "canceled");
             }
             if !repeats.is_empty() {
                 dropped.borrow_mut().collect(&frame, frame.column(POSITION)?.u32()?.cont_slice()?);

@@ -49,7 +49,7 @@ impl MappedFile {
         // of missing pages stay zeros.
         #[cfg(unix)]
         if let Err(error) = unsafe { self.map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) } {
-            tracing::debug!("the pages of a map stay: {error}");
+            tracing::debug!("cannot release the pages of a mapped file: {error}");
         }
     }
 

@@ -77,7 +77,7 @@ impl<'a> Sorted<'a> {
             Some(cells) => Keys::Cells(cells),
             None if column == super::group_column(table.schema()) => Keys::Owners(table),
             None if column == "interval" => Keys::Intervals(table),
-            None => return Err(io::Error::other(format!("`{column}` cannot be sorted by"))),
+            None => return Err(io::Error::other(format!("cannot sort by `{column}`"))),
         };
         Ok(Self { keys, descending })
     }

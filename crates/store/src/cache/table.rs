@@ -53,14 +53,14 @@ impl LargeTable {
     pub(super) fn open(folder: &Path, schema: &'static TableSchema, sorting: SortLimits) -> Result<(Self, LoadReport), String> {
         let mut index = Index::open(&folder.join(INDEX))?;
         let map = MappedFile::open(&folder.join(ROWS)).map_err(|error| error.to_string())?;
-        let columns = stored_columns(schema).ok_or("the table is not one that may be large")?;
+        let columns = stored_columns(schema).ok_or("the table is not one that can be cached")?;
         let names = columns.iter().map(|(column, _)| column.name);
         let checksums = map.bytes().len().div_ceil(PAGE);
         if index.metadata.table != schema.name || index.metadata.bytes != map.bytes().len() as u64 || index.checksums().len() != checksums {
-            return Err("the files do not belong together".to_owned());
+            return Err("the files don't belong together".to_owned());
         }
         if !names.eq(index.metadata.regions.iter().map(|region| region.name.as_str())) {
-            return Err("the file has other columns than it should have".to_owned());
+            return Err("the file has unexpected columns".to_owned());
         }
         let report = std::mem::take(&mut index.metadata.report);
         let grown_from = report.grown_from.clone();
@@ -236,7 +236,7 @@ impl LargeTable {
     /// Marks the table as damaged and removes its index, so that the next load imports it again.
     fn give_up(&self) {
         if !self.damaged.swap(true, Ordering::AcqRel) {
-            tracing::warn!("`{}` in the cache is damaged: it is made anew", self.schema.name);
+            tracing::warn!("`{}` in the cache is damaged and is being rebuilt", self.schema.name);
             std::fs::remove_file(self.folder.join(INDEX)).ok();
         }
     }

@@ -74,7 +74,7 @@ impl StateFiles {
 fn read(path: &Path) -> Option<TokenState> {
     let state = parquet_rows(path, FILE_MAX)?.ok().and_then(|frame| decoded(&frame));
     if state.is_none() {
-        tracing::warn!("`{}` is not a state of a token as this program keeps it, and is read from the node again", path.display());
+        tracing::warn!("`{}` is not a token state of this version; reading it from the node again", path.display());
     }
     state
 }

@@ -43,14 +43,14 @@ pub(super) fn add(
     answers: Vec<Result<Value, CallRefusal>>,
     (block, hash): (&Value, &Word),
 ) -> Result<(), Fault> {
-    let lie = |what: String| Fault::Unavailable(format!("says what its proofs do not (`verify` in config.toml): {what}"));
+    let lie = |what: String| Fault::Unavailable(format!("returned data that its proofs don't confirm (`verify` in config.toml): {what}"));
     let root = node::state_root(block, hash).map_err(|what| lie(format!("the block {} has {what}", const_hex::encode_prefixed(hash))))?;
     let mut answers = answers.into_iter();
     let codes: Vec<_> = answers.by_ref().take(missing.accounts.len()).collect();
     let mut proved: BTreeMap<Address, ProvedAccount> = BTreeMap::new();
     for ((address, slots), answer) in parts(missing).into_iter().zip(answers) {
         let answer = answer.map_err(|CallRefusal { code, message, .. }| {
-            Fault::Unavailable(format!("gives no proof (eth_getProof, code {code}: {message}): leave out `verify`, or name another node"))
+            Fault::Unavailable(format!("returned no proof (eth_getProof, code {code}: {message}); remove `verify`, or use another node"))
         })?;
         let account = node::proved_account(&answer, &address.0, &slots, &root).map_err(|what| lie(format!("`{address}`: {what}")))?;
         state.slots.extend(slots.iter().zip(&account.slots).map(|(slot, value)| ((address, *slot), *value)));

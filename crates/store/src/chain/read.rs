@@ -47,7 +47,7 @@ pub(super) fn read(
             Err(fault) => return Err(fault),
         }
     }
-    Err(Fault::Unavailable("took blocks back again and again while they were read: ask again once the chain is settled".to_owned()))
+    Err(Fault::Unavailable("kept reorganizing blocks while they were read; retry when the chain is stable".to_owned()))
 }
 
 /// Reads what is missing at this block, in one batch; `None` where the block is not the chain's afterwards.
@@ -138,7 +138,7 @@ fn plain_calls(missing: &MissingState, block: u64) -> Vec<NodeCall> {
 pub(super) fn code_of(answer: &Value) -> Result<Arc<[u8]>, Fault> {
     let code = node::bytes(answer).ok_or_else(misunderstood)?;
     if code.len() > CODE_MAX {
-        let reason = format!("gives a contract code of {} bytes, and no chain keeps more than {CODE_MAX}", code.len());
+        let reason = format!("returned contract code of {} bytes; no chain allows more than {CODE_MAX}", code.len());
         return Err(Fault::Unavailable(reason));
     }
     Ok(Arc::from(code))
@@ -148,12 +148,12 @@ pub(super) fn understood(answer: Option<Result<Value, CallRefusal>>) -> Result<V
     match answer {
         Some(Ok(value)) => Ok(value),
         Some(Err(CallRefusal { code, message, .. })) => {
-            Err(Fault::Unavailable(format!("refuses to say an account or a slot (code {code}): {message}")))
+            Err(Fault::Unavailable(format!("rejected the request for an account or a slot (code {code}): {message}")))
         }
         None => Err(misunderstood()),
     }
 }
 
 fn misunderstood() -> Fault {
-    Fault::Unavailable("gives an account or a slot in a way that is not understood".to_owned())
+    Fault::Unavailable("returned an unreadable account or slot".to_owned())
 }

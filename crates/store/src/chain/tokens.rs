@@ -68,9 +68,12 @@ pub(crate) fn fill(states: &ChainStates, table: &mut Table, anew: bool, stopped:
         let count = bare.iter().filter(|token| !facts.contains_key(*token)).count();
         let origin = states.nodes.origin();
         let reason = if count > 0 {
-            format!("has {count} tokens by address alone, and the node that says their names `{origin}` {fault}")
+            format!(
+                "the names of {}, listed by address, are unknown: `{origin}` {fault}",
+                model::format::many(count as u64, "token", "tokens")
+            )
         } else {
-            format!("has names and supplies as they were read before: `{origin}` {fault}")
+            format!("names and supplies are from an earlier read: `{origin}` {fault}")
         };
         let file = table.sources.first().map_or("tokens", |source| &source.file);
         table.findings.add(Finding::new(Severity::Warning, file, reason));

@@ -108,7 +108,7 @@ impl TransferLogs {
         // As it is on disk, which is what counts.
         let state = self.files.load().unwrap_or_default();
         if let Some(first) = state.named.values().max() {
-            notes.push(format!("begins at block {first}, as `from_block` says: earlier transfers are not there"));
+            notes.push(format!("the rows begin at block {first}, as set by `from_block`; earlier transfers are missing"));
         }
         TransfersRead { files: self.files.shown(&state), as_of: state.at.map(Time), end: state.end, fault: outcome.err(), notes }
     }
@@ -117,7 +117,7 @@ impl TransferLogs {
         let node = self.nodes.node()?;
         if self.tokens.len() > TOKENS_MAX {
             return Err(Fault::Refused(format!(
-                "is not asked for the logs of {} tokens, as {TOKENS_MAX} at most are read: name some with `where` in dataset.toml",
+                "is not queried for the logs of {} tokens, because the limit is {TOKENS_MAX}; select some with `where` in dataset.toml",
                 self.tokens.len()
             )));
         }
@@ -132,8 +132,8 @@ impl TransferLogs {
     /// Keeps other programs from reading the same logs. Errors: one does already.
     fn lock(&self) -> Result<std::fs::File, Fault> {
         let lock = try_exclusive(&self.files.folder().join("lock"));
-        lock.map_err(|reason| Fault::Failed(format!("cannot be kept: {reason}")))?.ok_or_else(|| {
-            Fault::Unavailable("is being asked by another program with this dataset: its rows come at the next load".to_owned())
+        lock.map_err(|reason| Fault::Failed(format!("cannot be stored: {reason}")))?.ok_or_else(|| {
+            Fault::Unavailable("is being read by another process for this dataset; its rows appear at the next load".to_owned())
         })
     }
 

@@ -222,7 +222,7 @@ impl<W: Write> TableSink for ParquetFile<W> {
             let writer = ParquetWriter::new(out).with_key_value_metadata(Some(metadata));
             self.begun = Some((writer.batched(frame.schema()).map_err(message)?, frame.clear()));
         }
-        let Some((writer, group)) = &mut self.begun else { return Err("the file could not be begun".to_owned()) };
+        let Some((writer, group)) = &mut self.begun else { return Err("cannot start the file".to_owned()) };
         let mut at = 0;
         while at < frame.height() {
             let part = frame.slice(at as i64, GROUP - group.height());

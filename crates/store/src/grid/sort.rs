@@ -34,8 +34,8 @@ impl Grid {
                 // Polars cannot be cancelled midway; the total is unknown.
                 step(0, 0)?;
                 let rows = sorted_in_memory(frame, schema, by, among).map_err(|error| {
-                    tracing::warn!("sorting {}: {error}", schema.name);
-                    Problem::new(Code::Defect, "The rows cannot be sorted so: choose another column.")
+                    tracing::warn!("cannot sort {}: {error}", schema.name);
+                    Problem::new(Code::Defect, "The rows cannot be sorted by this column; choose another one.")
                 })?;
                 Ok(SortedRows::All(RowSelection::from(rows)))
             }

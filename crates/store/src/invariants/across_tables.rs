@@ -38,7 +38,7 @@ pub fn statistic(token: &TokenRow, statistic: &TokenStatistic) -> Option<Contrad
             let product = || if are_apart(token.price_as_of, token.stats_as_of) { None } else { Some(token.price? * token.total_supply?) };
             let cap = token.market_cap.or_else(product).filter(|cap| *cap > 0.0)?;
             let over = *median > TURNOVER_MAX * cap;
-            over.then(|| ("turnover", None, format!("{name}: {median:.3e} USD a candle, market cap {cap:.3e}")))
+            over.then(|| ("turnover", None, format!("{name}: {median:.3e} USD per candle, market cap {cap:.3e}")))
         }
         StatisticValue::Transfer { largest, row, count } => {
             let decimals = token.decimals?;
@@ -49,7 +49,7 @@ pub fn statistic(token: &TokenRow, statistic: &TokenStatistic) -> Option<Contrad
                 return Some(("transfer_within_supply", Some(*row), format!("{name}: {largest:.3e} of {supply:.3e}")));
             }
             let tiny = *count >= TRANSFERS_MIN && decimals >= 6 && largest > 0.0 && largest < 1e-6;
-            tiny.then(|| ("transfer_in_smallest_units", Some(*row), format!("{name}: at most {largest:.3e} in {count} transfers")))
+            tiny.then(|| ("transfer_in_smallest_units", Some(*row), format!("{name}: up to {largest:.3e} in {count} transfers")))
         }
         StatisticValue::Span { .. } => None,
     }

@@ -312,19 +312,19 @@ impl TokenCandles {
         if let Some(other) = other {
             let (start, run) = (Time(other.run.first.1).minute_text(), other.run.steps);
             let (of, among) = (length(other.length), length(interval));
-            let value = format!("{run} steps of {of} beginning {start}, among steps of {among}: {}", self.token);
+            let value = format!("{}: {run} steps of {of} from {start} on, among steps of {among}", self.token);
             odd.push(SeriesBreach { rule: "two_lengths".to_owned(), row: Some(other.run.first.0), value, count: run });
         } else if let Some(first) = short.iter().min_by_key(|step| step.first.0) {
             let rule = if self.steps.are_months() { "months" } else { "step" };
             odd.push(SeriesBreach {
                 rule: rule.to_owned(),
                 row: Some(first.first.0),
-                value: format!("{}, {} from its neighbour, of {}", Time(first.first.1), length(first.length), length(interval)),
+                value: format!("{}: {} from its neighbor, interval {}", Time(first.first.1), length(first.length), length(interval)),
                 count: short.iter().map(|step| step.count).sum(),
             });
         }
         if let Some(most) = most {
-            let value = format!("{}: {}, and they are {} apart", self.token, length(interval), length(most.length));
+            let value = format!("{}: interval {}, but {} apart", self.token, length(interval), length(most.length));
             odd.push(SeriesBreach { rule: "interval".to_owned(), row: Some(most.first.0), value, count: 1 });
         }
         // The longer steps of two lengths are no gap.

@@ -64,12 +64,12 @@ mod tests {
     fn of_two_tokens_at_one_address_one_is_held_and_the_other_named() {
         const HEAD: &str = "token_address,symbol,name,chain,decimals,price,market_cap,listed\n";
         for (rows, symbol, chains, apart) in [
-            ("0x1,OP,A,op,18,1.5,9,\n0x1,FAKE,B,base,6,0.1,,", "OP", "oeth", "FAKE on base, beside OP on oeth"),
-            ("0x1,FAKE,B,base,18,,,\n0x1,OP,A,op,18,,,true", "OP", "oeth", "FAKE on base, beside OP on oeth"),
-            ("0x1,A,A,eth,18,,,\n0x1,A,A,base,6,,,", "A", "base", "A on eth, beside A on base"),
-            ("0x1,A,A,eth,,1,5,\n0x1,A,A,base,,1.2,,", "A", "eth", "A on base, beside A on eth"),
+            ("0x1,OP,A,op,18,1.5,9,\n0x1,FAKE,B,base,6,0.1,,", "OP", "oeth", "FAKE on base, next to OP on oeth"),
+            ("0x1,FAKE,B,base,18,,,\n0x1,OP,A,op,18,,,true", "OP", "oeth", "FAKE on base, next to OP on oeth"),
+            ("0x1,A,A,eth,18,,,\n0x1,A,A,base,6,,,", "A", "base", "A on eth, next to A on base"),
+            ("0x1,A,A,eth,,1,5,\n0x1,A,A,base,,1.2,,", "A", "eth", "A on base, next to A on eth"),
             // More chains, then the first chain.
-            ("0x1,W,W,op,18,,,\n0x1,B,B,bnb,18,,,\n0x1,W,W,eth,18,,,", "W", "eth oeth", "B on bnb, beside W on eth"),
+            ("0x1,W,W,op,18,,,\n0x1,B,B,bnb,18,,,\n0x1,W,W,eth,18,,,", "W", "eth oeth", "B on bnb, next to W on eth"),
             // One token: bridged, written otherwise, or not known enough.
             ("0x1,USDC,A,eth,6,1,9,\n0x1,usdc,A,base,6,1.09,,", "USDC", "eth base", ""),
             ("0x1,A,A,eth,,,,\n0x1,,,base,18,3,,", "A", "base eth", ""),

@@ -187,11 +187,11 @@ pub fn answers(column: &Column, name: &str) -> bool {
 fn claim<'n>(column: &Column, mut claims: impl Iterator<Item = &'n String>) -> Result<Option<String>, String> {
     let Some(first) = claims.next() else { return Ok(None) };
     let Some(second) = claims.next() else { return Ok(Some(first.clone())) };
-    let advice = format!("say which in dataset.toml: columns = {{ {} = \"NAME\" }}", column.name);
+    let advice = format!("choose one in dataset.toml: columns = {{ {} = \"NAME\" }}", column.name);
     Err(if same(first, second) {
-        format!("two columns are named `{}`: rename one", first.trim())
+        format!("has two columns named `{}`; rename one", first.trim())
     } else {
-        format!("two columns claim to be `{}`: `{first}` and `{second}`; {advice}", column.name)
+        format!("has two columns that match `{}`, `{first}` and `{second}`; {advice}", column.name)
     })
 }
 
@@ -218,7 +218,7 @@ pub fn missing(schema: &TableSchema, manifest: &TableManifest, bound: &[Bound<'_
     });
     if let Some((name, from)) = slip {
         let near = meant(from, names.iter().map(String::as_str)).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-        return Some(format!("has no column `{from}`, which dataset.toml names for `{name}`; it has {}{near}", listed(names)));
+        return Some(format!("has no column `{from}`, which dataset.toml maps to `{name}`; it has {}{near}", listed(names)));
     }
     let by_node = |bound: &&Bound<'_>| manifest.named_by_node && BY_NODE.contains(&bound.column.name);
     let all: Vec<&Bound<'_>> = lacking(schema, bound).filter(|bound| !by_node(bound)).collect();
@@ -232,16 +232,16 @@ pub fn missing(schema: &TableSchema, manifest: &TableManifest, bound: &[Bound<'_
     let shown = |bound: &Bound<'_>| format!("`{}` ({})", bound.column.name, bound.column.meaning);
     let mut reason = format!("lacks the column {}", shown(lacking));
     if !more.is_empty() {
-        write!(reason, "; and {}", more.iter().map(|bound| shown(bound)).collect::<Vec<_>>().join(", ")).ok();
+        write!(reason, " and {}", more.iter().map(|bound| shown(bound)).collect::<Vec<_>>().join(", ")).ok();
     }
     write!(
         reason,
-        "; it has {}{near}; if it goes by another name, say so in dataset.toml: [tables.{table}.columns] {name} = \"{likely}\"",
+        "; it has {}{near}; if the column has another name, add to dataset.toml: [tables.{table}.columns] {name} = \"{likely}\"",
         listed(names)
     )
     .ok();
     if let Some(example) = example(lacking.column.kind) {
-        write!(reason, "; if it is the same in every row: [tables.{table}.set] {name} = \"{example}\"").ok();
+        write!(reason, "; if the value is the same in every row, add: [tables.{table}.set] {name} = \"{example}\"").ok();
     }
     Some(reason)
 }

@@ -80,7 +80,7 @@ impl ColumnFormats {
         if decimal == Decimal::Comma && !first {
             let name = column.name;
             return Err(format!(
-                "has {decimal} in `{name}` (`{shown}`), and not from its first rows on, which were read with decimal points: say decimal = \",\" for it in dataset.toml"
+                "has {decimal} in `{name}` (`{shown}`), but its first rows were read with decimal points; set decimal = \",\" for the column in dataset.toml"
             ));
         }
         let learnt = self.learnt(column);
@@ -95,15 +95,15 @@ impl ColumnFormats {
         for (name, learnt) in &self.columns {
             let shown = &learnt.shown;
             match learnt.comma {
-                Some(true) => told.push((name.clone(), format!("the numbers are read with decimal commas, as `{shown}` shows"))),
-                Some(false) => told.push((name.clone(), format!("the numbers are read with commas between thousands, as in `{shown}`"))),
+                Some(true) => told.push((name.clone(), format!("numbers are read with decimal commas, as in `{shown}`"))),
+                Some(false) => told.push((name.clone(), format!("numbers are read with commas between thousands, as in `{shown}`"))),
                 None => {}
             }
             if learnt.days == Some(true) {
-                told.push((name.clone(), format!("the times are read as Excel's day numbers, as `{shown}` is one")));
+                told.push((name.clone(), format!("times are read as Excel day numbers, such as `{shown}`")));
             }
             if let Some(units) = EpochUnits::from_bits(learnt.times).mixed() {
-                told.push((name.clone(), format!("the times are in {units} in turn; each is read by its size")));
+                told.push((name.clone(), format!("times mix {units}; the unit of each is chosen by its size")));
             }
         }
         told.sort();

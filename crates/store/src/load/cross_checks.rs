@@ -113,13 +113,12 @@ fn shares_of_holders(dataset: &mut Dataset, without_supply: &[Address], over_sup
     if let [one, others @ ..] = without_supply {
         let tokens = if others.is_empty() { "this token".to_owned() } else { format!("this token and {} more with holders", others.len()) };
         let reason = format!(
-            "the tokens table has no total_supply for {tokens}: shares of the largest holders are of the balances that are listed here, and \
-             too high where the list is not whole"
+            "the tokens table has no total_supply for {tokens}; shares of the largest holders are fractions of the listed balances, and too high if the list is incomplete"
         );
         table.findings.add(Finding::new(Severity::Note, &file, reason).column("balance").value(one.to_string()));
     }
     for shown in over_supply {
-        let reason = "the largest holders hold more than the supply outside burn addresses; their share is answered as 1";
+        let reason = "the largest holders own more than the supply outside burn addresses; their share is reported as 1";
         table.findings.add(Finding::new(Severity::Warning, &file, reason).column("balance").value(shown));
     }
 }
@@ -154,7 +153,7 @@ fn unknown_chains(dataset: &mut Dataset) {
         if names.len() > CHAINS_SHOWN {
             value.push_str(&format!(" and {} more", names.len() - CHAINS_SHOWN));
         }
-        let reason = "not in the list of chains (`tokendeck schema --chains`): kept under this name, without a number";
+        let reason = "the chain is not in the list (`tokendeck schema --chains`); it is kept under this name, without a chain id";
         table.findings.add(Finding::new(Severity::Note, table.first_file(), reason).column("chain").value(value));
     }
 }

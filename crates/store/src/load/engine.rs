@@ -82,7 +82,7 @@ pub(super) fn locate(load: &TableLoad<'_>, asked: &EngineTable) -> Result<Locate
     if !there && !rows::is_kept(context, &answer) {
         asking.engine.afford(answer.bytes()).map_err(|fault| load_error_of(&asking.name, fault))?;
         let rows = grouped(answer.rows);
-        context.progress.fetching(&format!("`{}`: {rows} rows of `{}`, about {}", schema.name, asked.source, amount(answer.bytes())));
+        context.progress.fetching(&format!("`{}`: {rows} rows from `{}`, about {}", schema.name, asked.source, amount(answer.bytes())));
     }
     Ok(Located { files: vec![found], ..Located::default() })
 }
@@ -94,7 +94,7 @@ impl<'a> EngineQuery<'a> {
         let name = name_of(asked);
         let refused = |fault: Fault| load_error_of(&name, fault);
         let Some(wire) = context.wire else {
-            return Err(TableLoadError::Unusable(format!("`{name}` is remote, and only local files are read")));
+            return Err(TableLoadError::Unusable(format!("`{name}` is remote, but only local files are read")));
         };
         let engine = wire.engine(&asked.source).map_err(refused)?;
         wire.may_ask(context.folder, &origin(asked)).map_err(|fault| not_agreed(&name, &fault))?;
@@ -116,7 +116,7 @@ impl<'a> EngineQuery<'a> {
 
     /// Error of a table that was to stay in place.
     fn cannot_stay(&self, why: impl std::fmt::Display) -> TableLoadError {
-        TableLoadError::Unusable(format!("`{}` cannot stay in place: {why}", self.name))
+        TableLoadError::Unusable(format!("`{}` cannot be queried in place: {why}", self.name))
     }
 
     /// Operand of FROM in the queries.
@@ -257,7 +257,9 @@ fn is_plain(bound: &Bound<'_>) -> bool {
 /// Fault for rows that differ in number from those counted.
 fn wrong_count(came: u64, counted: u64) -> Fault {
     let [came, counted] = [came, counted].map(grouped);
-    Fault::Unavailable(format!("gave {came} rows where {counted} were counted: it broke off, or changed meanwhile; load again"))
+    Fault::Unavailable(format!(
+        "returned {came} rows, but {counted} were counted: the response is incomplete, or the rows changed; reload the data"
+    ))
 }
 
 /// A number with thousands separators: `2,943,405`.

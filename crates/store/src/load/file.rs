@@ -97,7 +97,7 @@ const CURRENCIES: [char; 7] = ['$', '€', '£', '¥', '₹', '₩', '₿'];
 
 /// Reason of a finding about an empty cell that must not be empty.
 fn reason_if_empty(column: &schema::Column) -> String {
-    format!("empty, and expected {}; {}", column.kind.expectation(), consequence(column.need).1)
+    format!("the cell is empty; expected {}; {}", column.kind.expectation(), consequence(column.need).1)
 }
 
 /// Reason of a finding about an invalid cell.
@@ -108,8 +108,8 @@ fn reason_if_bad(column: &schema::Column, expected: &str) -> String {
 /// Suffix of a reason for a JSON cell that is an object or a list.
 fn nested(value: &str) -> &'static str {
     match value.trim_start().as_bytes().first() {
-        Some(b'{') => ", and the cell is an object of several",
-        Some(b'[') => ", and the cell is a list",
+        Some(b'{') => ", but the cell is an object with several fields",
+        Some(b'[') => ", but the cell is a list",
         _ => "",
     }
 }
@@ -118,7 +118,7 @@ fn nested(value: &str) -> &'static str {
 fn consequence(need: Need) -> (Severity, &'static str) {
     match need {
         Need::Cell => (Severity::Error, "the row is rejected"),
-        Need::Column | Need::Optional => (Severity::Warning, "the cell is left empty"),
+        Need::Column | Need::Optional => (Severity::Warning, "the cell is cleared"),
     }
 }
 
@@ -195,7 +195,7 @@ impl FileRows<'_> {
         if self.schema.name == "candles" {
             let (at, issues) = fill::intervals_read(&mut columns);
             for (row, value) in issues {
-                let reason = "expected a length such as 15m, 1h or 1d; the cell is left empty";
+                let reason = "expected an interval such as 15m, 1h or 1d; the cell is cleared";
                 self.finding(Severity::Warning, first_row + rows[row] as u64, at, Some(value), reason.to_owned());
             }
         }
@@ -215,7 +215,7 @@ impl FileRows<'_> {
     fn note_units(&mut self, bound: &[Bound<'_>]) {
         for bound in bound.iter().filter(|bound| bound.unit == Some(Unit::Usd) && bound.rule.unit.is_none()) {
             let name = bound.units.as_deref().unwrap_or_default();
-            let reason = format!("`{name}` is in USD, as its name says, and is divided by each candle's price");
+            let reason = format!("`{name}` is in USD, as its name implies, and is divided by each candle's price");
             self.findings.add(Finding::new(Severity::Note, self.file, reason).column(bound.column.name));
         }
     }
@@ -274,13 +274,16 @@ impl FileRows<'_> {
     pub(super) fn sum_up(&mut self) {
         let rows = self.rows - self.left_out;
         for column in self.schema.columns.iter().filter(|column| column.need == Need::Cell) {
-            let all = format!("empty in all {rows} rows, and expected {} in every one; they are rejected", column.kind.expectation());
+            let all = format!(
+                "the column is empty in all {rows} rows; expected {} in every row; the rows are rejected",
+                column.kind.expectation()
+            );
             self.findings.tell_once(self.file, column.name, &reason_if_empty(column), rows, all);
         }
         for (name, guess) in &self.date_formats {
             if let (Some(column), Some(advice)) = (self.schema.column(name), guess.advice(self.schema.name)) {
-                let outcome = if column.need == Need::Cell { "their rows are rejected" } else { "their cells are left empty" };
-                let all = format!("{advice}; until then {outcome}");
+                let outcome = if column.need == Need::Cell { "these rows are rejected" } else { "these cells are cleared" };
+                let all = format!("{advice}; {outcome}");
                 self.findings.tell_once(self.file, name, &reason_if_bad(column, column.kind.expectation()), guess.count(), all);
             }
         }
@@ -343,12 +346,12 @@ impl FileRows<'_> {
             let length = lists[0].len();
             if lists.iter().any(|list| list.len() != length) {
                 self.rows_bad += 1;
-                let reason = "lists that explode together differ in length; the row is rejected".to_owned();
+                let reason = "the lists to explode differ in length; the row is rejected".to_owned();
                 self.finding(Severity::Error, number, Some(bound[listed[0]].column.name), None, reason);
                 continue;
             }
             if length == 0 {
-                let reason = "the list is empty, so it makes no row".to_owned();
+                let reason = "the list is empty, so it creates no row".to_owned();
                 self.finding(Severity::Note, number, Some(bound[listed[0]].column.name), None, reason);
             }
             exploded.extend(std::iter::repeat_n(row, length));
@@ -382,11 +385,11 @@ impl FileRows<'_> {
             let expected = match &bound.rule.format {
                 Some(format) => format!("a time written as {format}"),
                 None if is_number(column.kind) && issue.value.contains(CURRENCIES) => {
-                    format!("{} without a currency, and `tokendeck import` reads such cells", column.kind.expectation())
+                    format!("{} without a currency (`tokendeck import` reads such cells)", column.kind.expectation())
                 }
                 None if is_number(column.kind) && issue.value.contains(',') && nested(&issue.value).is_empty() => {
                     format!(
-                        "{}, and a comma may stand before decimals or between thousands: say decimal = \",\" or \".\" in dataset.toml",
+                        "{}, but a comma can separate decimals or thousands; set decimal = \",\" or \".\" in dataset.toml",
                         column.kind.expectation()
                     )
                 }
@@ -416,7 +419,8 @@ fn told(state: FileState, file: &str, findings: &mut Findings) -> (u64, Vec<Toke
         findings.add(Finding::new(Severity::Note, file, reason).column(&column));
     }
     if state.timed > 0 {
-        let reason = format!("{} rows without a time have that of their block, from `blocks`", state.timed);
+        let reason =
+            format!("{} without a time: filled with the block time from `blocks`", model::format::many(state.timed, "row", "rows"));
         findings.add(Finding::new(Severity::Note, file, reason).column("timestamp"));
     }
     let (odd, statistics) = state.series.end(file);

@@ -61,9 +61,7 @@ impl Forecast {
 fn words(fault: &Fault, files: &[LocatedFile], forecast: &Forecast, url: &str) -> String {
     let all: u64 = objects(files).map(|object| object.bytes).sum();
     format!(
-        "{fault}. There are {} Parquet files of {}; the columns that are read are {}{}, of {} rows. A `where` by the names of folders, as \
-         in `where = {{ date = {{ min = \"2026-01-01\" }} }}`, leaves out whole files, and `set = {{ COLUMN = \"\" }}` that \
-         column. Or let the rows stay there: a ClickHouse server reads the files where they are, by query = \"SELECT … FROM s3('{url}')\" with read = \"in place\" (see engines.md)",
+        "{fault}. The table has {} Parquet files of {} in total; the columns read have {}{} in {} rows. To skip whole files, filter by folder names, as in `where = {{ date = {{ min = \"2026-01-01\" }} }}`; to skip a column, use `set = {{ COLUMN = \"\" }}`. Or query the files in place with a ClickHouse server: query = \"SELECT … FROM s3('{url}')\" with read = \"in place\" (see engines.md)",
         count(objects(files).count() as u64),
         amount(all),
         forecast.about(),

@@ -159,7 +159,7 @@ pub(super) fn cache_location(load: &TableLoad<'_>, files: &[LocatedFile]) -> Opt
     match EntryLocation::new(cache, &key(&keys), context.cache.sorting) {
         Ok(location) => Some(CacheLocation { location, stem: key(&[]), files: keys }),
         Err(error) => {
-            tracing::warn!("the cache `{}` cannot be used, so `{}` is read into memory: {error}", cache.display(), schema.name);
+            tracing::warn!("cannot use the cache `{}`; `{}` is read into memory: {error}", cache.display(), schema.name);
             None
         }
     }

@@ -25,7 +25,9 @@ pub(super) fn contradiction(token: &TokenRow, series: &[(Interval, Candles<'_>)]
             None => seam((*to, longer), (*from, finer)).map(|(time, one, other)| (time, one, other, PRICE_MAX))?,
         };
         let far = !(1.0 / most..=most).contains(&(one / other));
-        far.then(|| ("closes_of_lengths", None, format!("{}: {one} in {to}, {other} in {from}, {}", name(token), Time(time))))
+        far.then(|| {
+            ("closes_of_lengths", None, format!("{}: {one} in {to} candles, {other} in {from} candles, {}", name(token), Time(time)))
+        })
     })
 }
 
@@ -80,13 +82,16 @@ mod tests {
         let start = 20_000;
         let (one, other) = (start..start + 30, start + 20..start + 40);
         assert_eq!(told(days(one.clone(), 10.0) + &hours(other.clone(), 10.5)), Vec::<String>::new());
-        assert_eq!(told(days(one.clone(), 10.0) + &hours(other, 20.0)), ["A: 10 in 1d, 20 in 1h, 2024-11-01T00:00:00Z"]);
+        assert_eq!(told(days(one.clone(), 10.0) + &hours(other, 20.0)), ["A: 10 in 1d candles, 20 in 1h candles, 2024-11-01T00:00:00Z"]);
         assert_eq!(told(days(one.clone(), 10.0)), Vec::<String>::new());
         // One series after the other: between successive candles a larger difference is allowed.
         let after = start + 30..start + 40;
         assert_eq!(told(days(one.clone(), 10.0) + &hours(after.clone(), 13.0)), Vec::<String>::new());
-        assert_eq!(told(days(one.clone(), 10.0) + &hours(after.clone(), 20.0)), ["A: 10 in 1d, 20 in 1h, 2024-11-03T00:00:00Z"]);
-        assert_eq!(told(hours(one.clone(), 10.0) + &days(after, 20.0)), ["A: 20 in 1d, 10 in 1h, 2024-11-03T00:00:00Z"]);
+        assert_eq!(
+            told(days(one.clone(), 10.0) + &hours(after.clone(), 20.0)),
+            ["A: 10 in 1d candles, 20 in 1h candles, 2024-11-03T00:00:00Z"]
+        );
+        assert_eq!(told(hours(one.clone(), 10.0) + &days(after, 20.0)), ["A: 20 in 1d candles, 10 in 1h candles, 2024-11-03T00:00:00Z"]);
         assert_eq!(told(days(one, 10.0) + &hours(start + 60..start + 70, 20.0)), Vec::<String>::new(), "a month later");
     }
 }

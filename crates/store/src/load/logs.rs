@@ -68,7 +68,7 @@ fn named_tokens(manifest: &TableManifest) -> Option<BTreeSet<Address>> {
 pub(super) fn locate(load: &TableLoad<'_>, asked: &LogTable, pulse: &Pulse) -> Result<Located, TableLoadError> {
     let context = load.context;
     let Some(logs) = context.logs.0.get(&asked.source) else {
-        return Err(TableLoadError::Unusable(format!("`node://{}` is asked for it, and only local files are read", asked.source)));
+        return Err(TableLoadError::Unusable(format!("its rows are from `node://{}`, but only local files are read", asked.source)));
     };
     let step = |done: u64, total: u64| {
         pulse.done.store(done, Ordering::Relaxed);
@@ -100,8 +100,8 @@ pub(super) fn locate(load: &TableLoad<'_>, asked: &LogTable, pulse: &Pulse) -> R
     let note = |severity, says: String| Finding::new(severity, &first, says);
     match &read.fault {
         // What came before the fault counts too.
-        Some(fault) => located.notes.push(note(Severity::Warning, format!("is not brought up to date: `{origin}` {fault}"))),
-        None => located.notes.push(note(Severity::Note, format!("is read up to block {}; later ones are not final yet", read.end))),
+        Some(fault) => located.notes.push(note(Severity::Warning, format!("the rows are not up to date: `{origin}` {fault}"))),
+        None => located.notes.push(note(Severity::Note, format!("the rows reach block {}; later blocks are not final yet", read.end))),
     }
     located.notes.extend(read.notes.iter().map(|says| note(Severity::Note, says.clone())));
     located.as_of = read.as_of.filter(|_| read.fault.is_some());

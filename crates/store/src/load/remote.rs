@@ -44,8 +44,8 @@ impl Dataset {
     /// Message about tables whose rows are from an earlier load; none where all rows are from this one.
     pub fn stale_tables(&self) -> Option<String> {
         let stale = self.tables.iter().filter_map(|table| Some((table.schema.name, table.stale_since()?)));
-        let said: Vec<String> = stale.map(|(name, then)| format!("`{name}` of {then}")).collect();
-        (!said.is_empty()).then(|| format!("a source could not be reached, and earlier rows are used: {}", said.join(", ")))
+        let said: Vec<String> = stale.map(|(name, then)| format!("`{name}` from {then}")).collect();
+        (!said.is_empty()).then(|| format!("a source is unreachable; using earlier rows: {}", said.join(", ")))
     }
 }
 
@@ -180,11 +180,11 @@ pub(super) fn locate(load: &TableLoad<'_>) -> Result<Located, TableLoadError> {
         };
         located.files.extend(found.into_iter().filter(|file| seen.insert(file.path.clone())));
         if located.files.len() > FILES_MAX {
-            return Err(TableLoadError::Unusable(format!("`{spelled}` names more than {FILES_MAX} files")));
+            return Err(TableLoadError::Unusable(format!("`{spelled}` matches more than {FILES_MAX} files")));
         }
     }
     if located.files.is_empty() {
-        return Err(TableLoadError::Unusable("`where` leaves out every file, by the names of their folders".to_owned()));
+        return Err(TableLoadError::Unusable("`where` excludes every file by its folder name; widen it in dataset.toml".to_owned()));
     }
     located.gone = missing_since(load, &located.files);
     let missing = missing(load, &located.files);
@@ -212,7 +212,7 @@ fn tell(load: &TableLoad<'_>, files: &[LocatedFile], missing: u64, rows: Option<
     let (table, rows) = (load.schema.name, rows.map_or_else(String::new, |rows| format!(" of {rows} rows")));
     load.context
         .progress
-        .fetching(&format!("`{table}`: {count} {files} elsewhere, up to {amount}{rows} to fetch, about {requests} requests"));
+        .fetching(&format!("`{table}`: {count} remote {files}, up to {amount}{rows} to download, about {requests} requests"));
 }
 
 pub(super) fn objects(files: &[LocatedFile]) -> impl Iterator<Item = &Object> {
@@ -229,7 +229,7 @@ fn list(load: &TableLoad<'_>, url: &str) -> Result<(Vec<Object>, usize), TableLo
     let mut place =
         UrlPattern::parse(url).map_err(|reason| TableLoadError::Unusable(format!("`{}` {reason}", UrlPattern::without_secrets(url))))?;
     let Some(wire) = context.wire else {
-        return Err(TableLoadError::Unusable(format!("`{url}` is remote, and only local files are read")));
+        return Err(TableLoadError::Unusable(format!("`{url}` is remote, but only local files are read")));
     };
     wire.may_ask(context.folder, &place.origin()).map_err(|fault| not_agreed(url, &fault))?;
     let name = place.path.rsplit('/').next().unwrap_or_default().to_owned();
@@ -247,7 +247,7 @@ fn list(load: &TableLoad<'_>, url: &str) -> Result<(Vec<Object>, usize), TableLo
             meant && object.bytes > 0 && format_of(path).is_some()
         });
         if found.is_empty() {
-            let reason = "matches no file of a known format: look at its path in dataset.toml, and whether the files are still there";
+            let reason = "matches no file of a known format; check its path in dataset.toml, and that the files still exist";
             return Err(load_error_of(url, Fault::Unavailable(reason.to_owned())));
         }
     }
@@ -302,8 +302,8 @@ impl Located {
     /// Finding about the missing files.
     pub(super) fn gone_note(&self) -> Option<Finding> {
         let DisappearedFiles { at, count, first } = self.gone.as_ref()?;
-        let more = if *count > 1 { format!(", and {} more with it", count - 1) } else { String::new() };
-        let reason = format!("was there at {} and is no longer listed{more}: its rows are left out", Time(*at));
+        let more = if *count > 1 { format!(" (nor are {} others)", count - 1) } else { String::new() };
+        let reason = format!("the file existed at {} and is no longer listed{more}; its rows are excluded", Time(*at));
         Some(Finding::new(Severity::Warning, first, reason))
     }
 }
@@ -326,7 +326,7 @@ pub(super) fn remember(load: &TableLoad<'_>, located: &Located) {
         downloads::evict(cache, load.context.cache.size_max / 4);
     }
     if let Err(error) = write() {
-        tracing::warn!("the listing cannot be stored, so it is missing when the source does not answer: {error}");
+        tracing::warn!("cannot store the listing; it will be missing when the source does not respond: {error}");
     }
 }
 
@@ -356,7 +356,7 @@ pub(super) fn is_agreed(load: &TableLoad<'_>) -> bool {
 
 /// Finding about a table whose rows are from an earlier load.
 pub(super) fn stale_note(file: &str, then: Time, why: &str) -> Finding {
-    Finding::new(Severity::Warning, file, format!("is as of {then}: {why}"))
+    Finding::new(Severity::Warning, file, format!("the rows are from {then}: {why}"))
 }
 
 /// Progress of a load of objects, for the thread that watches it.
@@ -410,7 +410,7 @@ pub(super) fn open(
     let cache = context.cache.folder.as_deref();
     let file = RemoteFile::open(wire, cache, object, Arc::clone(&pulse.watch), offline.cloned());
     let file = file.map_err(|error| {
-        TableLoadError::Unusable(format!("cannot be kept: {error}; make room, or name another folder in `[cache] dir`"))
+        TableLoadError::Unusable(format!("cannot be stored: {error}; free disk space, or set another folder in `[cache] dir`"))
     })?;
     Ok(file)
 }

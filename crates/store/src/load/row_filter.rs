@@ -35,9 +35,9 @@ impl FileRows<'_> {
                 }
                 RowFilter::Between { min, max } => {
                     let bound = |text: &Option<String>| match text {
-                        Some(text) => measure(&RawCell::Text(text.as_str().into()), kind)
-                            .map(Some)
-                            .ok_or_else(|| format!("is not read: `{text}` of [where] in dataset.toml is no number and no time")),
+                        Some(text) => measure(&RawCell::Text(text.as_str().into()), kind).map(Some).ok_or_else(|| {
+                            format!("cannot be filtered: `{text}` in `where` of dataset.toml is neither a number nor a time")
+                        }),
                         None => Ok(None),
                     };
                     let (min, max) = (bound(min)?, bound(max)?);

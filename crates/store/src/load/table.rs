@@ -70,9 +70,9 @@ fn unusable(load: &TableLoad<'_>, mut table: Table, error: TableLoadError) -> Re
             let listed = || load.manifest.path.first().cloned().unwrap_or_else(|| load.schema.name.to_owned());
             let file = table.sources.last().map_or_else(listed, |source| source.file.clone());
             table.changed_during_read = true;
-            format!("`{file}` changed while it was read: load again once it is complete")
+            format!("`{file}` changed while being read; reload when it is complete")
         }
-        TableLoadError::Damaged | TableLoadError::Ready(_) => "the cache is damaged: load again".to_owned(),
+        TableLoadError::Damaged | TableLoadError::Ready(_) => "the cache is damaged; reload the data".to_owned(),
         TableLoadError::Unusable(reason) => reason,
         TableLoadError::Remote(url, _) => {
             table.remote = Some(remote::unreached(load.context, &url));
@@ -153,7 +153,7 @@ impl TableReader<'_> {
         let position = self.table.error_position.clone();
         self.forget();
         match self.read(&located) {
-            Ok(()) => tracing::warn!("`{}` is as of the last load: {why}", self.load.schema.name),
+            Ok(()) => tracing::warn!("`{}` has the rows of the last load: {why}", self.load.schema.name),
             Err(TableLoadError::Cancelled) => return Err(TableLoadError::Cancelled),
             Err(_) => {
                 self.table.error_position = position;

@@ -102,8 +102,8 @@ impl From<CacheBuildError> for TableLoadError {
             CacheBuildError::Cancelled => Self::Cancelled,
             CacheBuildError::Damaged => Self::Damaged,
             CacheBuildError::Failed(reason) => {
-                let advice = "make room, or name another folder in the configuration: [cache] dir";
-                Self::Unusable(format!("cannot be brought into the cache: {reason}; {advice}"))
+                let advice = "free disk space, or set another folder in `[cache] dir` of the configuration";
+                Self::Unusable(format!("cannot be cached: {reason}; {advice}"))
             }
         }
     }

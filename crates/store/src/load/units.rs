@@ -9,14 +9,13 @@ use source::{
     manifest::{Unit, columns::power_of_ten},
 };
 
-pub const NO_DECIMALS: &str = "the token's decimals are unknown, so its smallest units cannot be converted; the cell is left empty";
-const NOT_RAW: &str = "expected a whole number of smallest units; the cell is left empty";
-const NOT_WHOLE: &str = "expected an amount of whole tokens as plain digits, no finer than the token's decimals; if its thousands are set apart, as in 1,234.5, \
-                         say decimal = \".\" beside its unit; the cell is left empty";
-const NO_PRICE: &str = "without a price above zero, USD and tokens cannot be converted; the cell is left empty";
-const APART: &str = "`price_as_of` and `stats_as_of` are more than seven days apart, so the amount is not multiplied by the price; the cell is left \
-                     empty";
-const NOT_A_NUMBER: &str = "expected a number; the cell is left empty";
+pub const NO_DECIMALS: &str = "the token's decimals are unknown, so base units cannot be converted; the cell is cleared";
+const NOT_RAW: &str = "expected a whole number of base units; the cell is cleared";
+const NOT_WHOLE: &str = "expected an amount of whole tokens as plain digits, with no more decimals than the token has; if it has thousands separators, as in 1,234.5, set decimal = \".\" next to its unit; the cell is cleared";
+const NO_PRICE: &str = "without a positive price, USD and tokens cannot be converted; the cell is cleared";
+const APART: &str =
+    "`price_as_of` and `stats_as_of` are more than seven days apart, so the amount is not multiplied by the price; the cell is cleared";
+const NOT_A_NUMBER: &str = "expected a number; the cell is cleared";
 
 /// A figure that could not be converted: row, value, reason.
 pub(super) type UnitIssue = (usize, String, &'static str);

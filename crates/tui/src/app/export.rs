@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(ended(&mut bench), format!("exported 100,000 rows to {}", bench.folder.path().join("slow.csv").display()));
         assert_eq!(fs::read_to_string(bench.folder.path().join("slow.csv")).unwrap().lines().count(), 100_001);
         begin(&mut bench, "slow.csv");
-        assert!(ended(&mut bench).ends_with("exists already: choose another name"));
+        assert!(ended(&mut bench).ends_with("already exists; choose another name"));
         assert_eq!(bench.files(), ["slow.csv"]);
     }
 

@@ -387,10 +387,10 @@ fn growth_to_an_older_day_is_dated_and_dim() {
     };
     assert_eq!((role(0), role(1)), (vec![("▲ 10.0".into(), Role::Up)], vec![("▲ 50.0".into(), Role::Dim)]));
     let newest = stage.text(&mut view, 140, 38);
-    assert!(newest.contains("▲ 10.0 %  7d") && !newest.contains(" to 2026"), "{newest}");
+    assert!(newest.contains("▲ 10.0%  7d") && !newest.contains(" to 2026"), "{newest}");
     stage.act(&mut view, Action::Down);
     let older = stage.text(&mut view, 140, 38);
-    assert!(older.contains("▲ 50.0 % to 2026-01-08"), "{older}");
+    assert!(older.contains("▲ 50.0% to 2026-01-08"), "{older}");
 }
 
 #[test]

@@ -22,46 +22,58 @@ enum FaultKind {
 
 /// Error codes with our messages, in which `{source}` is the name of the source, and `{seconds}` what a query may take.
 const CODES: &[(u32, FaultKind, &str)] = &[
-    (60, FaultKind::PermanentWithMessage, "is not there"),
+    (60, FaultKind::PermanentWithMessage, "does not exist"),
     (81, FaultKind::PermanentWithMessage, "is in a database that does not exist"),
     (47, FaultKind::PermanentWithMessage, "has no such column"),
-    (62, FaultKind::PermanentWithMessage, "is asked with a query that is not understood"),
-    (46, FaultKind::PermanentWithMessage, "is asked with a function that the server does not have"),
-    (43, FaultKind::PermanentWithMessage, "is asked with a function that does not take such values"),
-    (53, FaultKind::PermanentWithMessage, "is asked with values of types that do not fit"),
-    (181, FaultKind::PermanentWithMessage, "has `final = true`, and its kind of table has no last state of a row"),
-    (1, FaultKind::PermanentWithMessage, "has `final = true`, which its kind of table does not do"),
-    (192, FaultKind::Permanent, "is not given to this user: see `user` and `password_env` in [sources.{source}] of config.toml"),
-    (193, FaultKind::Permanent, "is not given to this user: see `user` and `password_env` in [sources.{source}] of config.toml"),
-    (194, FaultKind::Permanent, "needs a password: see `password_env` in [sources.{source}] of config.toml"),
-    (195, FaultKind::Permanent, "is not given to this machine: its address is not among those the user may come from"),
-    (516, FaultKind::Permanent, "is not given to this user: see `user` and `password_env` in [sources.{source}] of config.toml"),
-    (497, FaultKind::Permanent, "may not be read by this user"),
-    (291, FaultKind::Permanent, "is in a database that this user may not read"),
-    (164, FaultKind::Permanent, "is not given: the user may only read, and this needs more"),
-    (452, FaultKind::Permanent, "is not given: a limit of the user may not be changed, and the query needs another"),
-    (115, FaultKind::Permanent, "is asked with a setting that the server does not have"),
-    (73, FaultKind::Permanent, "is not given: the server has no format that is understood here"),
-    (288, FaultKind::Permanent, "is spread over servers that refuse a query inside a query: say GLOBAL IN or GLOBAL JOIN in it"),
+    (62, FaultKind::PermanentWithMessage, "was queried with invalid SQL"),
+    (46, FaultKind::PermanentWithMessage, "was queried with a function that the server does not have"),
+    (43, FaultKind::PermanentWithMessage, "was queried with a function that does not accept these values"),
+    (53, FaultKind::PermanentWithMessage, "was queried with values of incompatible types"),
+    (181, FaultKind::PermanentWithMessage, "has `final = true`, but its table engine keeps no latest version of a row"),
+    (1, FaultKind::PermanentWithMessage, "has `final = true`, which its table engine does not support"),
+    (
+        192,
+        FaultKind::Permanent,
+        "is not accessible: the server rejected the user or password; check `user` and `password_env` in [sources.{source}] of config.toml",
+    ),
+    (
+        193,
+        FaultKind::Permanent,
+        "is not accessible: the server rejected the user or password; check `user` and `password_env` in [sources.{source}] of config.toml",
+    ),
+    (194, FaultKind::Permanent, "requires a password; set `password_env` in [sources.{source}] of config.toml"),
+    (195, FaultKind::Permanent, "is not accessible: the server does not allow this user from this machine's IP address"),
+    (
+        516,
+        FaultKind::Permanent,
+        "is not accessible: the server rejected the user or password; check `user` and `password_env` in [sources.{source}] of config.toml",
+    ),
+    (497, FaultKind::Permanent, "is not readable: the user lacks the privilege"),
+    (291, FaultKind::Permanent, "is in a database that this user cannot access"),
+    (164, FaultKind::Permanent, "is unavailable: the user is read-only, and the query needs more"),
+    (452, FaultKind::Permanent, "is unavailable: the query must change a limit that is fixed for this user"),
+    (115, FaultKind::Permanent, "was queried with a setting that the server does not have"),
+    (73, FaultKind::Permanent, "is unavailable: the server has no output format that tokendeck can read"),
+    (288, FaultKind::Permanent, "is distributed over servers that reject subqueries; use GLOBAL IN or GLOBAL JOIN in the query"),
     (
         158,
         FaultKind::Permanent,
-        "would read more rows than may be read: see `scan_rows_max` in [sources.{source}] of config.toml, or the limits of the user",
+        "would read more rows than allowed; check `scan_rows_max` in [sources.{source}] of config.toml, and the user's limits",
     ),
-    (307, FaultKind::Permanent, "would read more bytes than the server lets this user read"),
-    (396, FaultKind::Temporary, "gives more rows than it had counted: load again"),
-    (241, FaultKind::Temporary, "needs more memory than the server has for it"),
-    (159, FaultKind::Temporary, "took longer than {seconds} s: raise `timeout_seconds` in [sources.{source}] of config.toml"),
-    (160, FaultKind::Temporary, "would take longer than the server may work on it"),
-    (201, FaultKind::Temporary, "is not given now: the user's quota is used up"),
-    (202, FaultKind::Temporary, "is not given now: the server works on too many queries already"),
-    (209, FaultKind::Temporary, "is not given now: one of the servers it is spread over does not answer in time"),
-    (210, FaultKind::Temporary, "is not given now: one of the servers it is spread over cannot be reached"),
-    (279, FaultKind::Temporary, "is not given now: one of the servers it is spread over cannot be reached"),
-    (32, FaultKind::Temporary, "is not given now: one of the servers it is spread over broke off"),
-    (394, FaultKind::Temporary, "is not given: somebody ended the query"),
-    (236, FaultKind::Temporary, "is not given now: the server is being shut down"),
-    (242, FaultKind::Temporary, "is not given now: the table is in read-only mode"),
+    (307, FaultKind::Permanent, "would read more bytes than the server allows this user"),
+    (396, FaultKind::Temporary, "returned more rows than were counted; reload the data"),
+    (241, FaultKind::Temporary, "needs more memory than the server allows"),
+    (159, FaultKind::Temporary, "timed out after {seconds} s; raise `timeout_seconds` in [sources.{source}] of config.toml"),
+    (160, FaultKind::Temporary, "would take longer than the server allows"),
+    (201, FaultKind::Temporary, "is unavailable for now: the user's quota is used up"),
+    (202, FaultKind::Temporary, "is unavailable for now: the server is running too many queries"),
+    (209, FaultKind::Temporary, "is unavailable for now: one of its servers did not respond in time"),
+    (210, FaultKind::Temporary, "is unavailable for now: one of its servers is unreachable"),
+    (279, FaultKind::Temporary, "is unavailable for now: one of its servers is unreachable"),
+    (32, FaultKind::Temporary, "is unavailable for now: one of its servers closed the connection"),
+    (394, FaultKind::Temporary, "is unavailable: the query was killed on the server"),
+    (236, FaultKind::Temporary, "is unavailable for now: the server is shutting down"),
+    (242, FaultKind::Temporary, "is unavailable for now: the table is in read-only mode"),
 ];
 
 /// Error code in the headers of a response.
@@ -88,11 +100,13 @@ pub(super) fn of_answer(source: &Source, status: u16, code: Option<u32>, text: &
             return Fault::Busy;
         }
         return Fault::Unavailable(match status {
-            200 => "is answered in a way that is not understood".to_owned(),
-            300..=399 => format!("is answered from another place: say the `url` that it leads to in [sources.{name}] of config.toml"),
-            401 | 403 => format!("is not given to this user: see `user` and `password_env` in [sources.{name}] of config.toml"),
+            200 => "sent an unreadable response".to_owned(),
+            300..=399 => format!("redirects to another address; set `url` in [sources.{name}] of config.toml to that address"),
+            401 | 403 => format!(
+                "is not accessible: the server rejected the user or password; check `user` and `password_env` in [sources.{name}] of config.toml"
+            ),
             status => {
-                format!("is answered with {status}: is `url` in [sources.{name}] of config.toml that of ClickHouse's HTTP interface?")
+                format!("returned {status}; check that `url` in [sources.{name}] of config.toml is ClickHouse's HTTP interface")
             }
         });
     };
@@ -131,11 +145,11 @@ pub(super) fn of_request(source: &Source, error: &reqwest::Error) -> Fault {
         UNTRUSTED.to_owned()
     } else if error.is_timeout() || says("timed out") {
         let seconds = source.timeout().as_secs();
-        format!("does not answer within {seconds} s: raise `timeout_seconds` in [sources.{name}] of config.toml, if it works on it so long")
+        format!("timed out after {seconds} s; raise `timeout_seconds` in [sources.{name}] of config.toml")
     } else if error.is_connect() {
-        format!("cannot be reached: nobody answers at the `url` of [sources.{name}] in config.toml")
+        format!("is unreachable; check the `url` of [sources.{name}] in config.toml")
     } else if says("headers") && says("too large") {
-        "is answered with a head that is too long".to_owned()
+        "sent a response with headers that are too long".to_owned()
     } else {
         return Fault::CutOff;
     })
@@ -168,12 +182,12 @@ mod tests {
         let text = "Code: 47. DB::Exception: Unknown identifier `amout`. (UNKNOWN_IDENTIFIER) (version 26.9.2.1)";
         assert_eq!(told(47, text), "has no such column (code 47): Unknown identifier `amout`. (UNKNOWN_IDENTIFIER)");
         let text = "Code: 62. DB::Exception: Syntax error: failed at position 31 (x) (line 1, col 31): x\n) LIMIT 0. Expected one of: token, Comma";
-        assert_eq!(told(62, text), "is asked with a query that is not understood (code 62): at \"x\"");
+        assert_eq!(told(62, text), "was queried with invalid SQL (code 62): at \"x\"");
         let hosts = "Code: 279. DB::NetException: All connection tries failed. Log: 10.0.0.7:9000";
-        assert!(!told(279, hosts).contains("10.0.0.7") && told(279, hosts).contains("cannot be reached"));
+        assert!(!told(279, hosts).contains("10.0.0.7") && told(279, hosts).contains("is unreachable"));
         assert!(!told(9_999, hosts).contains("10.0.0.7"));
         assert!(told(62, &"é".repeat(1_000)).chars().count() < 400);
-        assert_eq!(told(159, ""), "took longer than 7 s: raise `timeout_seconds` in [sources.x] of config.toml (code 159)");
+        assert_eq!(told(159, ""), "timed out after 7 s; raise `timeout_seconds` in [sources.x] of config.toml (code 159)");
         assert_eq!(of_answer(&source, 503, None, ""), Fault::Busy);
     }
 }

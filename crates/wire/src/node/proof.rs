@@ -69,21 +69,21 @@ pub fn state_root(block: &Value, hash: &Word) -> Result<Word, &'static str> {
             Field::Bytes => bytes(value),
             Field::Number => word(value).map(|word| trimmed(&word).to_vec()),
         };
-        fields.extend(encoded(&value.ok_or("a field that is not understood")?));
+        fields.extend(encoded(&value.ok_or("an unreadable field")?));
     }
     if keccak256(list(&fields)).0 != *hash {
-        return Err("fields that do not hash to its hash");
+        return Err("fields that don't match its hash");
     }
     word(&block["stateRoot"]).ok_or("no state root")
 }
 
 /// The account and the slots in an answer to `eth_getProof`, against the state root. Errors: what is not proved, as "the slot 0x…".
 pub fn account(answer: &Value, address: &[u8; 20], slots: &[Word], root: &Word) -> Result<ProvedAccount, String> {
-    let told = |name: &str| word(&answer[name]).ok_or_else(|| format!("`{name}`, which is not understood"));
+    let told = |name: &str| word(&answer[name]).ok_or_else(|| format!("an unreadable `{name}`"));
     let (balance, code_hash, storage) = (told("balance")?, told("codeHash")?, told("storageHash")?);
-    let nonce = number(&answer["nonce"]).ok_or("`nonce`, which is not understood")?;
+    let nonce = number(&answer["nonce"]).ok_or("an unreadable `nonce`")?;
     let leaf = [encoded(trimmed(&nonce.to_be_bytes())), encoded(trimmed(&balance)), encoded(&storage), encoded(&code_hash)].concat();
-    let path = nodes(&answer["accountProof"]).ok_or("`accountProof`, which is not understood")?;
+    let path = nodes(&answer["accountProof"]).ok_or("an unreadable `accountProof`")?;
     let empty = keccak256([]).0;
     // An account that never was has no leaf; nodes write its hashes as those of nothing, or as zero.
     let is_blank = nonce == 0 && balance == [0; 32] && [empty, [0; 32]].contains(&code_hash);
@@ -93,7 +93,7 @@ pub fn account(answer: &Value, address: &[u8; 20], slots: &[Word], root: &Word) 
         return if is_zero {
             Ok(ProvedAccount { balance, code_hash: empty, slots: vec![[0; 32]; slots.len()] })
         } else {
-            Err("a slot of no account".to_owned())
+            Err("a slot of an account that does not exist".to_owned())
         };
     }
     if !is_proved(root, address, Some(list(&leaf)), &path) {
@@ -111,7 +111,7 @@ pub fn account(answer: &Value, address: &[u8; 20], slots: &[Word], root: &Word) 
         values.push(value);
     }
     if values.len() < slots.len() {
-        Err("all slots that were asked for".to_owned())
+        Err("some of the requested slots".to_owned())
     } else {
         Ok(ProvedAccount { balance, code_hash, slots: values })
     }
@@ -169,7 +169,7 @@ mod tests {
         let root = state_root(block, &hash).expect("it hashes");
         let mut other = block.clone();
         other["gasUsed"] = "0x1".into();
-        assert_eq!(state_root(&other, &hash), Err("fields that do not hash to its hash"));
+        assert_eq!(state_root(&other, &hash), Err("fields that don't match its hash"));
         for proof in recorded["proofs"].as_array().expect("proofs") {
             let address: [u8; 20] = bytes(&proof["address"]).expect("an address").try_into().expect("20 bytes");
             let keys: Vec<Word> = all(&proof["storageProof"]).map(|slot| word(&slot["key"]).expect("a slot")).collect();
@@ -188,7 +188,7 @@ mod tests {
                 assert_eq!(lie(&|proof| proof["codeHash"] = const_hex::encode_prefixed([7; 32]).into()), "the account");
                 assert!(lie(&|proof| proof["storageProof"][0]["value"] = "0x123".into()).starts_with("the slot 0x"));
                 assert!(lie(&|proof| proof["storageProof"][1]["value"] = "0x0".into()).starts_with("the slot 0x"));
-                assert_eq!(lie(&|proof| proof["storageProof"] = serde_json::json!([])), "all slots that were asked for");
+                assert_eq!(lie(&|proof| proof["storageProof"] = serde_json::json!([])), "some of the requested slots");
             }
         }
     }

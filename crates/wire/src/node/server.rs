@@ -76,11 +76,12 @@ impl fmt::Debug for NodeServer {
 impl NodeServer {
     pub(super) fn new(source: Source, timeouts: &TimeoutsAndRetries) -> Result<Self, Fault> {
         let (url, token) = node_address(&source)?;
-        let url = Url::parse(&url).map_err(|_| Fault::Refused("has no `url` that can be asked".to_owned()))?;
+        let url = Url::parse(&url).map_err(|_| Fault::Refused("has an invalid `url`".to_owned()))?;
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Some(token) = token {
-            let odd = |_| Fault::Refused(format!("needs a token that can be sent in the variable `{}`", source.token_env));
+            let odd =
+                |_| Fault::Refused(format!("has a token with characters that cannot be sent, in the variable `{}`", source.token_env));
             let mut value = HeaderValue::from_str(&format!("Bearer {token}")).map_err(odd)?;
             value.set_sensitive(true);
             headers.insert(AUTHORIZATION, value);
@@ -89,7 +90,7 @@ impl NodeServer {
         let connector = Connector { timeouts, named: true, plain: url.scheme() == "http", headers };
         // A redirect must not send the key elsewhere.
         let client = connector.builder().redirect(redirect::Policy::none()).timeout(source.timeout()).build();
-        let client = client.map_err(|_| Fault::Failed("cannot be asked".to_owned()))?;
+        let client = client.map_err(|_| Fault::Failed("cannot be contacted".to_owned()))?;
         let near = url.host_str().is_some_and(|host| is_loopback(host.trim_matches(['[', ']'])));
         let batch_size = BatchSize::new(if near { BATCH_NEAR } else { BATCH_FAR });
         Ok(Self { source, client, url, chain_id: OnceLock::new(), batch_size, failed: Mutex::default() })
@@ -132,7 +133,7 @@ impl NodeServer {
         }
         match (expected, self.chain_id.get()) {
             (Some(expected), Some(id)) if expected != *id => Err(Fault::Refused(format!(
-                "is a node of the chain {id}, and [sources.{}] in config.toml says chain = \"{}\", which is {expected}: nothing of it is used",
+                "is a node of the chain {id}, but [sources.{}] in config.toml has chain = \"{}\", which is {expected}; correct `chain` or `url`: no data from this node is used",
                 self.source.name, self.source.chain
             ))),
             _ => Ok(answers),
@@ -141,7 +142,7 @@ impl NodeServer {
 
     fn misunderstood(&self) -> Fault {
         Fault::Unavailable(format!(
-            "gives an answer that is not understood: is `url` in [sources.{}] of config.toml that of a node's JSON-RPC?",
+            "sent an unreadable response; check that `url` in [sources.{}] of config.toml is a node's JSON-RPC endpoint",
             self.source.name
         ))
     }
@@ -185,7 +186,7 @@ impl NodeServer {
                         progress = true;
                     }
                     Err(BatchFault::TooLarge) => {
-                        return Err(Fault::TooMuch("refuses even a single call as too large".to_owned()));
+                        return Err(Fault::TooMuch("rejects even a single call as too large".to_owned()));
                     }
                     Err(BatchFault::Later(after, fault)) => {
                         wait = Some(wait.unwrap_or(Duration::ZERO).max(after.unwrap_or_default()));
@@ -196,7 +197,7 @@ impl NodeServer {
             }
             tries = if progress { 0 } else { tries + 1 };
             if tries > wire.options.timeouts.retries {
-                return Err(why.unwrap_or_else(|| Fault::Unavailable("leaves calls of a batch without an answer".to_owned())));
+                return Err(why.unwrap_or_else(|| Fault::Unavailable("left calls of a batch unanswered".to_owned())));
             }
             if let Some(after) = wait.or_else(|| (!progress).then_some(Duration::ZERO)) {
                 let timeouts = &wire.options.timeouts;
@@ -204,12 +205,12 @@ impl NodeServer {
                 tokio::time::sleep(backoff.max(after)).await;
             }
         }
-        Err(Fault::Unavailable("leaves calls of a batch without an answer".to_owned()))
+        Err(Fault::Unavailable("left calls of a batch unanswered".to_owned()))
     }
 
     fn no_state(&self, said: &str) -> Fault {
         Fault::NoState(format!(
-            "has no state of that block ({said}): it dropped it, or has not got it yet; ask again, or name an archive node of `{}` in config.toml",
+            "has no state of that block ({said}): it was pruned or is not synced yet; retry, or add an archive node of `{}` to config.toml",
             self.source.chain
         ))
     }
@@ -233,10 +234,10 @@ impl NodeServer {
             // A node says in many words that it takes no batches, or none so large.
             BatchAnswer::Whole(_) if ids.len() > 1 => Err(BatchFault::TooLarge),
             BatchAnswer::Whole(CallOutcome::Refused(CallRefusal { message, is_too_much: true, .. })) => {
-                Err(BatchFault::Final(Fault::TooMuch(format!("refuses the call: {message}"))))
+                Err(BatchFault::Final(Fault::TooMuch(format!("rejected the call: {message}"))))
             }
             BatchAnswer::Whole(CallOutcome::Refused(CallRefusal { message, .. })) => {
-                Err(BatchFault::Final(Fault::Unavailable(format!("refuses the call: {message}"))))
+                Err(BatchFault::Final(Fault::Unavailable(format!("rejected the call: {message}"))))
             }
             BatchAnswer::Whole(_) => Err(BatchFault::TooLarge),
             BatchAnswer::Broken => Err(BatchFault::Later(None, cut_off())),
@@ -247,7 +248,7 @@ impl NodeServer {
     async fn body(&self, wire: &Wire, response: Response) -> Result<Vec<u8>, BatchFault> {
         body(response, ANSWER_MAX, |bytes| wire.count(bytes)).await.map_err(|fault| match fault {
             BodyFault::TooLarge => {
-                BatchFault::Final(Fault::TooMuch(format!("answers with more than the {} that are taken", amount(ANSWER_MAX))))
+                BatchFault::Final(Fault::TooMuch(format!("sent more than {}, the largest response accepted", amount(ANSWER_MAX))))
             }
             BodyFault::Broken(error) => self.request_fault(&error),
         })
@@ -261,17 +262,13 @@ impl NodeServer {
             413 => BatchFault::TooLarge,
             400 | 422 if calls > 1 => BatchFault::TooLarge,
             429 | 500.. => match retry_after(response.headers()) {
-                Some(after) if after > WAIT_MAX => {
-                    is_final(format!("is answered with {} and wants to be left alone for {} s", status.as_u16(), after.as_secs()))
-                }
+                Some(after) if after > WAIT_MAX => is_final(format!("returned {} and asks to wait {} s", status.as_u16(), after.as_secs())),
                 after => BatchFault::Later(after, busy(status.as_u16())),
             },
-            300..=399 => {
-                is_final(format!("is answered from another place: say the `url` that it leads to in [sources.{name}] of config.toml"))
-            }
-            401 | 403 => is_final(format!("is not given without a key: see `token_env` and `url_env` in [sources.{name}] of config.toml")),
+            300..=399 => is_final(format!("redirects to another address; set `url` in [sources.{name}] of config.toml to that address")),
+            401 | 403 => is_final(format!("requires a valid key; check `token_env` and `url_env` in [sources.{name}] of config.toml")),
             _ => is_final(format!(
-                "is answered with {}: is `url` in [sources.{name}] of config.toml that of a node's JSON-RPC?",
+                "returned {}; check that `url` in [sources.{name}] of config.toml is a node's JSON-RPC endpoint",
                 status.as_u16()
             )),
         }
@@ -283,13 +280,13 @@ impl NodeServer {
         let name = &self.source.name;
         if error.is_timeout() && !error.is_connect() {
             let seconds = self.source.timeout().as_secs();
-            let words = format!("does not answer within {seconds} s: raise `timeout_seconds` in [sources.{name}] of config.toml");
+            let words = format!("timed out after {seconds} s; raise `timeout_seconds` in [sources.{name}] of config.toml");
             return BatchFault::Final(Fault::TooMuch(words));
         }
         BatchFault::Final(Fault::Unavailable(if chain().any(|error| error.to_string().contains("certificate")) {
             UNTRUSTED.to_owned()
         } else if error.is_connect() {
-            format!("cannot be reached: nobody answers at the `url` of [sources.{name}] in config.toml")
+            format!("is unreachable; check the `url` of [sources.{name}] in config.toml")
         } else {
             return BatchFault::Later(None, cut_off());
         }))
@@ -297,13 +294,13 @@ impl NodeServer {
 }
 
 fn cut_off() -> Fault {
-    Fault::Unavailable("was cut off again and again".to_owned())
+    Fault::Unavailable("was interrupted on every try".to_owned())
 }
 
 fn busy(status: u16) -> Fault {
     Fault::Unavailable(if status == StatusCode::TOO_MANY_REQUESTS {
-        "is asked too often for what it allows, again and again: ask later, or name another node in config.toml".to_owned()
+        "exceeded its rate limit on every try; retry later, or add another node to config.toml".to_owned()
     } else {
-        format!("is answered with {status} again and again: the node is busy or broken")
+        format!("returned {status} on every try: the node is busy or broken")
     })
 }

@@ -51,7 +51,7 @@ impl Wire {
                 let _asking = self.ask(&webhook.origin());
                 let sent = client.post(webhook.0.clone()).header(CONTENT_TYPE, "application/json").body(json.clone()).send().await;
                 sent.map_err(|error| match request_fault(&error) {
-                    WebFault::Later(..) if error.is_timeout() => Fault::Unavailable("does not answer in time".to_owned()),
+                    WebFault::Later(..) if error.is_timeout() => Fault::Unavailable("did not respond in time".to_owned()),
                     WebFault::Later(..) => Fault::CutOff,
                     WebFault::Final(fault) => fault,
                 })?
@@ -59,12 +59,12 @@ impl Wire {
             };
             match status.as_u16() {
                 200..=299 => return Ok(()),
-                300..=399 => return Err(Fault::Refused("leads elsewhere, which is not followed: name where it leads to".to_owned())),
+                300..=399 => return Err(Fault::Refused("redirects to another address; use that address instead".to_owned())),
                 500.. if !is_retry => {
                     is_retry = true;
                     tokio::time::sleep(self.options.timeouts.backoff).await;
                 }
-                number => return Err(Fault::Unavailable(format!("answers with {number}"))),
+                number => return Err(Fault::Unavailable(format!("returned {number}"))),
             }
         }
     }
@@ -78,7 +78,7 @@ impl Wire {
         let connector =
             Connector { timeouts: self.options.timeouts.clone(), named: true, plain, headers: reqwest::header::HeaderMap::new() };
         let client = connector.builder().redirect(redirect::Policy::none()).timeout(POST_TIME).build();
-        let client = client.map_err(|_| Fault::Failed("cannot be asked".to_owned()))?;
+        let client = client.map_err(|_| Fault::Failed("cannot be contacted".to_owned()))?;
         locked(&self.services.clients).insert(key, client.clone());
         Ok(client)
     }

@@ -25,7 +25,7 @@ impl Wire {
         let connector =
             Connector { timeouts: self.options.timeouts.clone(), named: true, plain: url.scheme() == "http", headers: HeaderMap::new() };
         let client = connector.builder().redirect(redirect::Policy::none()).timeout(REACH_TIME).build();
-        let client = client.map_err(|_| Fault::Failed("cannot be asked".to_owned()))?;
+        let client = client.map_err(|_| Fault::Failed("cannot be contacted".to_owned()))?;
         let _asking = self.ask(origin);
         let start = Instant::now();
         let answer = client.get(url).send().await;

@@ -154,7 +154,7 @@ mod tests {
         let named = |name: &str| named_token(&snapshot, name).map_err(|problem| problem.detail);
         assert_eq!(named("op"), Ok(first));
         for name in ["FAKE", "$fake", "fake@base"] {
-            assert!(named(name).unwrap_err().ends_with(&format!("{first}: FAKE on base, beside OP on oeth.")), "{name}");
+            assert!(named(name).unwrap_err().ends_with(&format!("{first}: FAKE on base, next to OP on oeth.")), "{name}");
         }
         assert!(named("fake@op").unwrap_err().starts_with("no token has"));
         assert!(named("ZZZZZZ").unwrap_err().starts_with("no token has the symbol `ZZZZZZ`; pass a symbol"));

@@ -115,7 +115,7 @@ impl<'a> TransferFetch<'a> {
         let (marks, later): (Vec<BlockMark>, Vec<BlockMark>) =
             self.state.marks.iter().rev().cloned().partition(|mark| mark.block <= newest);
         let behind = later.first().map(|last| {
-            let said = format!("has come to block {newest}, and up to {} was read before: it is behind; ask again later", last.block);
+            let said = format!("is at block {newest}, behind block {}, which was read before; retry later", last.block);
             Fault::Unavailable(said)
         });
         if let (Some(behind), true) = (&behind, marks.is_empty()) {
@@ -134,13 +134,13 @@ impl<'a> TransferFetch<'a> {
                 return Err(behind);
             }
             if mark.block < marks[0].block {
-                self.notes.push(format!("blocks after {} were taken back, and are read again", mark.block));
+                self.notes.push(format!("the blocks after {} were reorganized and are read again", mark.block));
                 self.files.go_back(self.state, mark.block).map_err(Fault::Failed)?;
             }
             return Ok(());
         }
         if !marks.is_empty() {
-            self.notes.push("no block that was read is the chain's any more, and all are read again".to_owned());
+            self.notes.push("none of the blocks read before is still part of the chain; all are read again".to_owned());
             self.files.begin_anew(self.state).map_err(Fault::Failed)?;
         }
         Ok(())
@@ -153,7 +153,7 @@ impl<'a> TransferFetch<'a> {
             self.state.named = self.state.next.keys().map(|token| (token.clone(), from)).collect();
         }
         if self.state.named.values().any(|first| from_block.is_none_or(|from| from < *first)) {
-            self.notes.push("dataset.toml names an earlier `from_block` than before, or none, and all blocks are read again".to_owned());
+            self.notes.push("`from_block` in dataset.toml is earlier than before, or was removed; all blocks are read again".to_owned());
             self.files.begin_anew(self.state).map_err(Fault::Failed)?;
         }
         let fresh: Vec<Address> = self.tokens.iter().filter(|token| self.state.next_of(token).is_none()).copied().collect();
@@ -171,14 +171,13 @@ impl<'a> TransferFetch<'a> {
         self.state.next.extend(starts.unknown.iter().map(|token| (token.to_string(), 0)));
         if let Some(first) = starts.unknown.first() {
             self.notes.push(format!(
-                "the node has no states of old blocks, so where {} of the tokens begin is not known, such as `{first}`: they are read from \
-                 block 0 on; name an archive node, or say `from_block` in dataset.toml",
+                "the node has no states of old blocks, so the creation blocks of {} of the tokens are unknown, such as `{first}`; they are read from block 0. To avoid this, use an archive node or set `from_block` in dataset.toml",
                 starts.unknown.len()
             ));
         }
         if let Some(first) = starts.absent.first() {
             let count = starts.absent.len();
-            self.notes.push(format!("{count} of the tokens have no contract at block {}, such as `{first}`: they are not read", self.end));
+            self.notes.push(format!("{count} of the tokens have no contract at block {}, such as `{first}`; they are not read", self.end));
         }
         Ok(())
     }
@@ -203,22 +202,20 @@ impl<'a> TransferFetch<'a> {
                     size.answered(events);
                 }
                 Ok(SpansRead::TooMuch(said, true)) if !size.narrow() => {
-                    return Err(Fault::Unavailable(format!("refuses the logs of a single block and contract: {said}")));
+                    return Err(Fault::Unavailable(format!("rejected a request for the logs of a single block and contract: {said}")));
                 }
                 Ok(SpansRead::TooMuch(_, true)) => {}
                 // Nodes refuse in many words.
                 Ok(SpansRead::TooMuch(said, false)) => {
                     tries += 1;
                     if tries > TRIES_MAX || !size.narrow() {
-                        return Err(Fault::Unavailable(format!("refuses to say logs: {said}")));
+                        return Err(Fault::Unavailable(format!("rejected requests for logs: {said}")));
                     }
                 }
                 Ok(SpansRead::Reorganised) => {
                     reorganised += 1;
                     if reorganised > REORGANISED_MAX {
-                        return Err(Fault::Unavailable(
-                            "took blocks back again and again while they were read: ask again later".to_owned(),
-                        ));
+                        return Err(Fault::Unavailable("kept reorganizing blocks while they were read; retry later".to_owned()));
                     }
                 }
                 Err(Fault::TooMuch(said)) => {
@@ -262,7 +259,7 @@ impl<'a> TransferFetch<'a> {
             if refusal.is_some() {
                 continue;
             }
-            let block = block.ok_or_else(|| Fault::Unavailable(format!("has no block {to}: ask again later")))?;
+            let block = block.ok_or_else(|| Fault::Unavailable(format!("has no block {to}; retry later")))?;
             match logs.into_iter().collect::<Result<Vec<Value>, CallRefusal>>() {
                 Ok(logs) => read.push(Span { to: *to, block, events: events(&logs, (*from, *to), &next)? }),
                 Err(said) => refusal = Some(said),
@@ -337,7 +334,7 @@ impl<'a> TransferFetch<'a> {
 
 /// The transfers among the logs that were not read before, in the order of the chain.
 fn events(logs: &[Value], (from, to): (u64, u64), next: &BTreeMap<Address, u64>) -> Result<Vec<TransferEvent>, Fault> {
-    let odd = || Fault::Unavailable("gives a log in a way that is not understood".to_owned());
+    let odd = || Fault::Unavailable("returned an unreadable log".to_owned());
     let mut events = Vec::new();
     for log in logs.iter().map(|logs| logs.as_array().ok_or_else(odd)) {
         for event in log? {

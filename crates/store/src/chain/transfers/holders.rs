@@ -177,7 +177,10 @@ impl HolderFiles {
                 let refused = match incomplete(&holders, state, node, step) {
                     Ok(refused) => refused,
                     Err(fault) => {
-                        let why = format!("whether all of the supply is in the transfers since is not known: the node {}", told(fault)?);
+                        let why = format!(
+                            "it is unknown whether the transfers since then account for the whole supply: the node {}",
+                            told(fault)?
+                        );
                         state.named.keys().map(|token| (token.clone(), why.clone())).collect()
                     }
                 };
@@ -188,8 +191,7 @@ impl HolderFiles {
                 let refused = refused.into_iter().map(|(token, why)| {
                     let first = state.named.get(&token).copied().unwrap_or_default();
                     let says = format!(
-                        "its holders are not counted: it is read from block {first} on, as `from_block` says, and {why}; say the block \
-                         of its first transfer, or take `from_block` out where the node has old states"
+                        "its holders are not counted: its transfers are read only from block {first} on (`from_block`), and {why}; set `from_block` to the block of its first transfer, or remove it if the node has old states"
                     );
                     (token, says)
                 });
@@ -210,26 +212,25 @@ impl CountRecord {
             refused.map(|(token, says)| HolderNote { token: Address::parse(token), says: says.clone(), is_warning: true }).collect();
         for check in self.checks.iter().filter(|check| check.differing > 0) {
             let example = check.example.as_ref().map_or_else(String::new, |(holder, by_transfers, on_chain)| {
-                format!(", such as {holder}: {by_transfers} by its transfers and {on_chain} by balanceOf, in smallest units")
+                format!(", such as {holder}: {by_transfers} by transfers, {on_chain} by balanceOf (base units)")
             });
             notes.push(HolderNote {
                 token: Address::parse(&check.token),
                 says: format!(
-                    "of {} holders compared at block {}, {} have another balance on the chain than their transfers add up to{example}; the \
-                     token changes balances without transfers, as rebasing ones do, so its number of holders is approximate",
-                    check.compared, self.block, check.differing
+                    "{} of {} holders compared at block {} have an on-chain balance that differs from the sum of their transfers{example}; the token changes balances without transfers, as rebasing tokens do, so its number of holders is approximate",
+                    check.differing, check.compared, self.block
                 ),
                 is_warning: true,
             });
         }
         if let Some(why) = &self.unchecked {
             let says =
-                format!("holders are sums of transfers, and were not compared with balances at block {}: the node {why}", self.block);
+                format!("holders are computed from transfers and were not compared with balances at block {}: the node {why}", self.block);
             notes.push(HolderNote { token: None, says, is_warning: false });
         } else if notes.is_empty() && !self.checks.is_empty() {
             let compared: usize = self.checks.iter().map(|check| check.compared).sum();
             let says = format!(
-                "holders are sums of transfers; {compared} of them were compared with balanceOf at block {}, and all agree",
+                "holders are computed from transfers; {compared} of them were compared with balanceOf at block {}, and all agree",
                 self.block
             );
             notes.push(HolderNote { token: None, says, is_warning: false });
@@ -254,7 +255,7 @@ fn count(files: &RowFiles, state: &LogState, tokens: &[Address], step: BlockStep
         let held: usize = all.values().map(|holders| holders.balances.len()).sum();
         if held > HOLDERS_MAX {
             let said =
-                format!("has more than {HOLDERS_MAX} holders of these tokens: name fewer tokens with `where` in [tables.holder_counts]");
+                format!("has more than {HOLDERS_MAX} holders of these tokens; select fewer tokens with `where` in [tables.holder_counts]");
             return Err(Fault::Failed(said));
         }
     }
@@ -292,16 +293,16 @@ fn incomplete(
     if named.is_empty() {
         return Ok(Vec::new());
     }
-    let node = node.ok_or_else(|| Fault::Unavailable("is not asked".to_owned()))?;
+    let node = node.ok_or_else(|| Fault::Unavailable("is not contacted".to_owned()))?;
     let calls = named.iter().map(|(token, _)| NodeCall::call(&token.0, &TOTAL_SUPPLY, state.end)).collect();
     let answers = node.ask(calls, &|| step(0, 0).is_err())?.answers;
     let judged = named.into_iter().zip(answers).filter_map(|((token, holders), answer)| {
         let supply = answer.ok().and_then(|answer| node::bytes(&answer)).and_then(|bytes| Some(Sum::from_be_slice(bytes.get(..32)?)));
         let why = match (holders.sum(), supply) {
-            (None, _) => "some sent more than they got since".to_owned(),
-            (_, None) => "the node does not say its supply".to_owned(),
+            (None, _) => "some holders have sent more than they received since then".to_owned(),
+            (_, None) => "the node does not return its supply".to_owned(),
             (Some(sum), Some(supply)) if sum == supply => return None,
-            (Some(sum), Some(supply)) => format!("its holders since have {sum} of a supply of {supply}, in smallest units"),
+            (Some(sum), Some(supply)) => format!("the transfers since then account for {sum} of a supply of {supply} (base units)"),
         };
         Some((token.to_string(), why))
     });
@@ -315,7 +316,7 @@ fn check(
     node: Option<&ChainNode>,
     step: BlockStep<'_>,
 ) -> Result<Vec<TokenCheck>, Fault> {
-    let Some(node) = node else { return Err(Fault::Unavailable("is not asked".to_owned())) };
+    let Some(node) = node else { return Err(Fault::Unavailable("is not contacted".to_owned())) };
     let samples: Vec<(&Address, Vec<(Address, Sum)>)> = all
         .iter()
         .filter(|(token, _)| state.next_of(token) == Some(state.end + 1))
@@ -331,7 +332,7 @@ fn check(
     let stopped = || step(0, 0).is_err();
     let answers = node.ask(calls, &stopped)?.answers;
     if let Some(refusal) = answers.iter().all(Result::is_err).then(|| answers.first().and_then(|answer| answer.as_ref().err())).flatten() {
-        return Err(Fault::Unavailable(format!("does not say balances of that block: {}", refusal.message)));
+        return Err(Fault::Unavailable(format!("does not return balances of that block: {}", refusal.message)));
     }
     let mut answers = answers.into_iter();
     let mut checks = Vec::new();

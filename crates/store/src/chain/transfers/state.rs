@@ -125,8 +125,7 @@ impl RowFiles {
             && version > TRANSFERS_VERSION
         {
             return Err(format!(
-                "is not asked for logs: `{}` has version {version} and this program knows version {TRANSFERS_VERSION}: use the newer program, \
-                 or move the folder away",
+                "is not queried for logs: `{}` was written by a newer version (format {version}; this one reads {TRANSFERS_VERSION}); use the newer version, or move the folder away",
                 path.display()
             ));
         }
@@ -134,7 +133,7 @@ impl RowFiles {
         let plain =
             |file: &RowFile| file.name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.') && file.name.ends_with(".parquet");
         Ok(state.filter(|state| state.version == TRANSFERS_VERSION && state.files.iter().all(plain)).unwrap_or_else(|| {
-            tracing::warn!("`{}` does not say how far transfers were read, and they are read again", path.display());
+            tracing::warn!("`{}` does not record how far transfers were read; they are read again", path.display());
             LogState::default()
         }))
     }
@@ -165,9 +164,9 @@ impl RowFiles {
     /// The rows of a file.
     pub(super) fn read(&self, file: &RowFile) -> Result<DataFrame, String> {
         let path = self.folder.join(&file.name);
-        let read = parquet_rows(&path, FILE_MAX).unwrap_or_else(|| Err("it is not there, or too large".to_owned()));
-        let lacks = || format!("`{}` has not the {} rows that it had", path.display(), file.rows);
-        let frame = read.map_err(|reason| format!("`{}` cannot be read: {reason}", path.display()))?;
+        let read = parquet_rows(&path, FILE_MAX).unwrap_or_else(|| Err("it is missing or too large".to_owned()));
+        let lacks = || format!("`{}` no longer has its {} rows", path.display(), file.rows);
+        let frame = read.map_err(|reason| format!("cannot read `{}`: {reason}", path.display()))?;
         if frame.height() == file.rows { Ok(frame) } else { Err(lacks()) }
     }
 
@@ -232,7 +231,7 @@ mod tests {
             fs::write(files.state_path(), kept(version)).expect("a state");
             let reason = files.load().err();
             assert_eq!(reason.is_some(), refused, "{version}");
-            assert!(reason.is_none_or(|reason| reason.contains(&format!("has version {version} and this program knows"))));
+            assert!(reason.is_none_or(|reason| reason.contains(&format!("was written by a newer version (format {version};"))));
             assert_eq!(fs::read_to_string(files.state_path()).expect("the state"), kept(version));
         }
     }

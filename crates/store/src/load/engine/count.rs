@@ -54,14 +54,13 @@ impl EngineQuery<'_> {
                 Some(condition) => {
                     settled.push(condition);
                     counted.notes.push(format!(
-                        "blocks younger than {} minutes are left out, as they may still be taken back: `lag_minutes` of `{}` in config.toml says \
-                         how many minutes",
+                        "blocks from the last {} minutes are excluded, because they may still be reorganized; `lag_minutes` of `{}` in config.toml sets this time",
                         self.engine.source().lag(),
                         self.asked.source
                     ));
                 }
                 None if is_block(end, columns) && self.engine.source().lag() > 0 => counted.notes.push(
-                    "`lag_minutes` has no effect, as the blocks have no time: the newest ones, which may still be reorganised, are among the rows"
+                    "`lag_minutes` has no effect, because the blocks have no time; the newest ones, which may still be reorganized, are included"
                         .to_owned(),
                 ),
                 None => {}
@@ -76,8 +75,7 @@ impl EngineQuery<'_> {
                 counted.summed = self.asked.last || rows <= SUMMED_MAX;
                 if !counted.summed {
                     counted.notes.push(format!(
-                        "has {} rows, too many to compare at each load: a row that is corrected there is seen once rows are added, or with \
-                         `final = true`",
+                        "the table has {} rows, too many to compare at each load; corrected rows appear only when rows are added, or with `final = true`",
                         super::grouped(rows)
                     ));
                 }
@@ -90,7 +88,7 @@ impl EngineQuery<'_> {
     fn counted(&self, mut counted: Counted, columns: &Columns<'_>) -> Result<Counted, TableLoadError> {
         let sum = if counted.summed && !self.asked.in_place { sql::checksum(&columns.picked) } else { "0".to_owned() };
         let whole = self.ask(&format!("SELECT count(), {sum} FROM {}{}", self.from(), filter(&counted.conditions)))?;
-        let row = whole.first().ok_or_else(|| self.fault(Fault::Unavailable("does not say how many rows it has".to_owned())))?;
+        let row = whole.first().ok_or_else(|| self.fault(Fault::Unavailable("does not return its number of rows".to_owned())))?;
         counted.rows = number(row.first());
         counted.checksum = row.get(1).cloned().flatten().unwrap_or_default();
         Ok(counted)
@@ -116,8 +114,7 @@ impl EngineQuery<'_> {
         }
         let [rows, most] = [rows, most].map(super::grouped);
         let reason = format!(
-            "would read {rows} rows there, and {most} may be: narrow it with `where` in dataset.toml, or raise `scan_rows_max` of its source \
-             in config.toml"
+            "would scan {rows} rows, more than the limit of {most}; narrow it with `where` in dataset.toml, or raise `scan_rows_max` of its source in config.toml"
         );
         Err(self.fault(Fault::Refused(reason)))
     }

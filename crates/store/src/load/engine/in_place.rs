@@ -123,15 +123,15 @@ impl LoadedAggregates {
         let TableLoad { schema, manifest, .. } = *load;
         let asking = EngineQuery::new(load, asked)?;
         if asking.old {
-            return Err(asking.cannot_stay("its server is too old; say read = \"bring\""));
+            return Err(asking.cannot_stay("its server is too old; set read = \"bring\""));
         }
         let columns = asking.columns()?;
         let conditions = asking.conditions(&columns);
         if let Some((name, _)) = manifest.filters.iter().find(|(name, _)| columns.of_condition(name).0.is_none()) {
-            return Err(asking.cannot_stay(format!("`where` names `{name}`, which is no column there")));
+            return Err(asking.cannot_stay(format!("`where` uses `{name}`, which is not a column at the source")));
         }
         if conditions.len() < manifest.filters.len() || !asking.is_exact(&columns) {
-            return Err(asking.cannot_stay("not all of `where` can be said in SQL; say read = \"bring\""));
+            return Err(asking.cannot_stay("`where` cannot be fully expressed in SQL; set read = \"bring\""));
         }
         let before = asking.parts();
         let counted = asking.count(&columns, &conditions)?;
@@ -144,7 +144,7 @@ impl LoadedAggregates {
         let of_server = [&source.url, &source.database, &source.user];
         let hash = FieldHash::of([&base, &counted.rows.to_string(), &content.to_string()].into_iter().chain(of_server)).finish();
         let stays = format!(
-            "its {} rows stay at `{}`: an answer about a token queries them there; {}",
+            "the {} rows are queried in place at `{}`, per token; {}",
             super::grouped(counted.rows),
             asked.source,
             unchecked(schema)
@@ -168,7 +168,7 @@ impl LoadedAggregates {
         } else {
             holders::of_frame(&self.sums).map(|listed| (listed, HeldCandles::default()))
         };
-        known.ok_or_else(|| TableLoadError::Unusable("its local copy cannot be read: load again".to_owned()))
+        known.ok_or_else(|| TableLoadError::Unusable("its local copy cannot be read; reload the data".to_owned()))
     }
 }
 
@@ -188,14 +188,12 @@ struct Summed {
 /// Note about the checks that are not made for a table in place.
 fn unchecked(schema: &TableSchema) -> &'static str {
     match schema.name {
-        "holders" => "a balance below zero is left empty there, without a finding; that the balances are within the supply is not checked",
+        "holders" => "negative balances are cleared there without an issue; balances are not compared with the supply",
         "transfers" => {
-            "empty ends, amounts and times are left out of its sums, without a finding; that amounts are within the supply, and times those of \
-             chains, is not checked"
+            "empty addresses, amounts and times are excluded from the sums without an issue; amounts are not compared with the supply, and times are not checked"
         }
         _ => {
-            "a volume below zero is left empty there, and a candle whose prices break a rule is not used, without a finding; gaps, intervals, \
-             steps and the size of volumes are not checked"
+            "negative volumes are cleared and candles whose prices break a rule are excluded, without an issue; gaps, intervals, steps and the size of volumes are not checked"
         }
     }
 }
@@ -225,8 +223,7 @@ impl EngineQuery<'_> {
         let duplicates: u64 = rows.iter().map(|row| row.duplicates).sum();
         if duplicates > 0 {
             return Err(self.cannot_stay(format!(
-                "{} of its newest candles come twice: say final = true, or a `query` with one row for each candle; or say \
-                 read = \"bring\"",
+                "{} of its newest candles are duplicates; set final = true, use a `query` with one row per candle, or set read = \"bring\"",
                 super::grouped(duplicates)
             )));
         }
@@ -245,17 +242,17 @@ impl EngineQuery<'_> {
         let (listed, faults) = holders::read_listed(&frames).ok_or_else(|| self.unread())?;
         let why = match faults {
             holders::Faults { duplicates: 1.., .. } => Some(format!(
-                "{} of its rows are of holders that come twice: say final = true, or a `query` with one row for each holder",
+                "{} of its rows are duplicate holders; set final = true, use a `query` with one row per holder",
                 super::grouped(faults.duplicates)
             )),
             holders::Faults { invalid: 1.., .. } => Some(format!(
-                "{} of its rows are of holders that are no addresses: leave them out with a `query`",
+                "{} of its rows have holders that are not addresses; exclude them with a `query`",
                 super::grouped(faults.invalid)
             )),
             _ => None,
         };
         if let Some(why) = why {
-            return Err(self.cannot_stay(format!("{why}; or say read = \"bring\"")));
+            return Err(self.cannot_stay(format!("{why}, or set read = \"bring\"")));
         }
         let content = listed.values().map(|listed| listed.checksum).fold(0, u64::wrapping_add);
         let sums = holders::frame(&listed).ok_or_else(|| self.unread())?;
@@ -270,7 +267,7 @@ impl EngineQuery<'_> {
 
     /// Error for coins: rows are queried by token address, and a coin has many spellings.
     fn coins(&self, coin: &str) -> TableLoadError {
-        self.cannot_stay(format!("it has coins without a contract, as `{coin}`; say read = \"bring\""))
+        self.cannot_stay(format!("it has coins without a contract, such as `{coin}`; set read = \"bring\""))
     }
 }
 

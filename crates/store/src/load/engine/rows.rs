@@ -110,7 +110,7 @@ pub(in crate::load) fn open(
     if let Some(fault) = offline {
         return Err(fault.clone());
     }
-    let wire = context.wire.ok_or_else(|| Fault::Refused("is remote, and only local files are read".to_owned()))?;
+    let wire = context.wire.ok_or_else(|| Fault::Refused("is remote, but only local files are read".to_owned()))?;
     let watch = Arc::clone(&pulse.watch);
     let stopped = move || watch.stopped.load(Ordering::Acquire);
     let format = if answer.arrow { "ArrowStream" } else { "CSVWithNames" };
@@ -170,7 +170,7 @@ fn begin(
 
 /// The engine's own error message, else a fault for undecodable rows.
 fn unreadable(outcome: &RowsOutcome, reason: &str) -> Fault {
-    outcome.record_engine_fault_or(Fault::Unavailable(format!("is answered with rows that cannot be read: the answer {reason}")));
+    outcome.record_engine_fault_or(Fault::Unavailable(format!("sent unreadable rows: the response {reason}")));
     outcome.fault().unwrap_or(Fault::Changed)
 }
 
@@ -265,7 +265,7 @@ impl AnswerRows {
             return Err(fault.to_string());
         }
         if !matches!(more, Ok(0)) {
-            return Err(self.outcome.record_engine_fault_or(Fault::Unavailable("is answered with more than rows".to_owned())));
+            return Err(self.outcome.record_engine_fault_or(Fault::Unavailable("sent more than rows".to_owned())));
         }
         let (came, counted) = (self.seen, self.answer.rows);
         if came != counted {

@@ -127,7 +127,7 @@ impl EngineQuery<'_> {
         let unreadable = |reason: String| {
             // A server that fails midway gives the reason at the end.
             forward.drain(DRAIN_MAX).ok();
-            let unread = || Fault::Unavailable(format!("is answered with sums that cannot be read: the answer {reason}"));
+            let unread = || Fault::Unavailable(format!("sent unreadable sums: the response {reason}"));
             self.fault(stream_end.fault().or_else(|| stream_end.error_in_tail()).unwrap_or_else(unread))
         };
         let mut batches = arrow_stream(Arc::clone(&forward) as _, &(Arc::new(|_: &str| true) as _)).map_err(unreadable)?;
@@ -144,8 +144,7 @@ impl EngineQuery<'_> {
                 if counted > most {
                     let [counted, most] = [counted, most].map(super::grouped);
                     return Err(self.cannot_stay(format!(
-                        "its sums have {counted} {what}, and {most} are held; name fewer tokens with `where` in dataset.toml, or say \
-                         read = \"bring\""
+                        "its sums have {counted} {what}, more than the limit of {most}; select fewer tokens with `where` in dataset.toml, or set read = \"bring\""
                     )));
                 }
             }
@@ -154,13 +153,13 @@ impl EngineQuery<'_> {
         match forward.drain(DRAIN_MAX) {
             Ok(0) if came == counted => Ok(frames),
             Ok(0) => Err(self.fault(stream_end.error_in_tail().unwrap_or_else(|| super::wrong_count(came, counted)))),
-            _ => Err(unreadable("goes on behind its end".to_owned())),
+            _ => Err(unreadable("continues after its end".to_owned())),
         }
     }
 
     /// Fault for a result with other columns.
     pub(super) fn unread(&self) -> TableLoadError {
-        self.fault(Fault::Unavailable("is answered with sums that cannot be read: the answer has other columns".to_owned()))
+        self.fault(Fault::Unavailable("sent unreadable sums: the response has other columns".to_owned()))
     }
 
     /// SQL expressions of these schema columns over `renamed` rows.
@@ -243,23 +242,23 @@ impl EngineQuery<'_> {
     fn lacks(&self, name: &str, own: Option<&Bound<'_>>) -> TableLoadError {
         let what = match name {
             "timestamp" => "a DateTime or a Date",
-            "value" => "a whole number of the smallest unit, such as UInt256, or its digits as a text",
-            "token_address" | "holder_address" | "interval" => "a text",
+            "value" => "a whole number of base units, such as UInt256, or its digits as text",
+            "token_address" | "holder_address" | "interval" => "text",
             _ => "a number",
         };
         let why = match own {
             Some(own) if !own.is_absent() && (!super::is_plain(own) || own.rule.decimal.is_some()) => {
                 format!(
-                    "`{name}` is converted here, by its `unit`, `scale`, `format`, `values` or `decimal`, and in place it is read as it is"
+                    "`{name}` would need conversion (by its `unit`, `scale`, `format`, `values` or `decimal`), but it is read as is in place"
                 )
             }
-            Some(own) if !own.is_absent() => format!("`{name}` must be {what} there, and is of another type"),
+            Some(own) if !own.is_absent() => format!("`{name}` must be {what} at the source, but has another type"),
             _ if name == "interval" => {
-                "`interval` is needed: if all its candles are of one, say which, as in `set = { interval = \"1h\" }` for hours".to_owned()
+                "`interval` is required; if all its candles have the same, set it, as in `set = { interval = \"1h\" }`".to_owned()
             }
-            _ => format!("`{name}` is needed"),
+            _ => format!("`{name}` is required"),
         };
-        self.cannot_stay(format!("{why}; say read = \"bring\", or a `query` that makes it {what}"))
+        self.cannot_stay(format!("{why}; set read = \"bring\", or use a `query` that returns {what}"))
     }
 }
 

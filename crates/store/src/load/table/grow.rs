@@ -106,7 +106,7 @@ impl TableReader<'_> {
         if repeated == 0 {
             return;
         }
-        let reason = format!("a later row has the same {}; that one is kept and this one left out", self.load.schema.key.join(", "));
+        let reason = format!("a later row has the same {}; the later row is kept, this one is excluded", self.load.schema.key.join(", "));
         self.table.findings.add(Finding::new(Severity::Warning, file, &reason));
         self.table.findings.count_more(file, None, &reason, repeated - 1);
     }

@@ -66,11 +66,11 @@ impl TableReader<'_> {
     /// Finding about a row dropped for its duplicate key; `difference` is in the first column in which the kept row differs.
     pub(super) fn repeat(&self, files: &[LocatedFile], file: u32, row: u32, difference: Option<Difference>) -> Finding {
         let key = self.load.schema.key.join(", ");
-        let other = difference.as_ref().map_or_else(String::new, |(column, _)| format!(" and another value in `{column}`"));
+        let other = difference.as_ref().map_or_else(String::new, |(column, _)| format!(" but another value in `{column}`"));
         let reason = if self.load.schema.name == order::FIRST_USABLE {
-            format!("another row has the same {key}{other}; the first that can be used is kept and this one left out")
+            format!("another row has the same {key}{other}; the first usable row is kept, this one is excluded")
         } else {
-            format!("a later row has the same {key}{other}; that one is kept and this one left out")
+            format!("a later row has the same {key}{other}; the later row is kept, this one is excluded")
         };
         let file = files.get(file as usize).map_or("", |file| &file.name);
         let finding = Finding::new(Severity::Warning, file, reason).at(u64::from(row));
@@ -93,9 +93,9 @@ impl TableReader<'_> {
                 self.note(
                     file,
                     match ours {
-                        Some(ours) => format!("column `{name}` is not read, as dataset.toml fills `{}` otherwise", ours.name),
-                        None if kept.contains(&name.trim()) => format!("column `{name}` is not one of ours, kept to be shown"),
-                        None => format!("column `{name}` is not one of ours, ignored"),
+                        Some(ours) => format!("column `{name}` is not read, because dataset.toml fills `{}` differently", ours.name),
+                        None if kept.contains(&name.trim()) => format!("extra column `{name}`: kept for display"),
+                        None => format!("extra column `{name}`: not read"),
                     },
                 );
             }
@@ -106,8 +106,7 @@ impl TableReader<'_> {
     pub(super) fn note_in_dollars(&mut self, file: &str, bound: &[Bound<'_>]) {
         let Some((volume, beside)) = bound.iter().find_map(|bound| Some((bound.units.as_ref()?, bound.beside.as_ref()?))) else { return };
         let reason = format!(
-            "`{volume}` is read as USD, as sources write it that give `{beside}` beside it, and divided by the price; if it counts tokens, say so in \
-             dataset.toml: [tables.candles.columns] volume = {{ unit = \"token\" }}"
+            "`{volume}` is read as USD, because sources with a `{beside}` column report it so, and divided by the price; if it counts tokens, add to dataset.toml: [tables.candles.columns] volume = {{ unit = \"token\" }}"
         );
         self.table.findings.add(Finding::new(Severity::Warning, file, reason).column("volume"));
     }
@@ -120,7 +119,8 @@ impl TableReader<'_> {
         let twice = of.iter().enumerate().find(|(at, price)| price.raw.is_some() && of[..*at].iter().any(|other| other.raw == price.raw));
         let Some(name) = twice.and_then(|(_, price)| price.raw.as_ref()) else { return };
         let shown: Vec<&str> = of.iter().filter(|price| price.raw.as_ref() == Some(name)).map(|price| price.column.name).collect();
-        let reason = format!("{} are one column, `{name}`: ranges and patterns of such candles say nothing", shown.join(", "));
+        let reason =
+            format!("{} are read from the same column, `{name}`; ranges and patterns of such candles are meaningless", shown.join(", "));
         self.table.findings.add(Finding::new(Severity::Warning, file, reason));
     }
 
@@ -138,13 +138,13 @@ impl TableReader<'_> {
             return;
         }
         let filled: Vec<&str> = all.iter().filter(|(_, figures)| !figures.is_empty()).map(|(name, _)| *name).collect();
-        let none = if over == 0 { "no" } else { "nearly no" };
+        let none = if over == 0 { "no" } else { "almost no" };
         let reason = format!(
-            "{none} yield is as much as 1 % a year: if they are fractions of one, say so in dataset.toml: [tables.yields.columns] {}",
+            "{none} yield reaches 1% per year; if they are fractions, add to dataset.toml: [tables.yields.columns] {}",
             filled.iter().map(|name| format!("{name} = {{ scale = 100 }}")).collect::<Vec<_>>().join(", ")
         );
         let finding = Finding::new(Severity::Warning, self.table.first_file(), reason);
-        self.table.findings.add(finding.column("apy").value(format!("at most {most}")));
+        self.table.findings.add(finding.column("apy").value(format!("up to {most}")));
     }
 
     pub(super) fn note(&mut self, file: &str, reason: String) {
@@ -166,14 +166,14 @@ impl TableReader<'_> {
         let file = file.name.clone();
         for answer in remote::answers(&located.files) {
             if let Some(as_of) = &answer.as_of {
-                self.note(&answer.name, format!("is read up to {as_of}; later rows are read at the next load"));
+                self.note(&answer.name, format!("the rows reach {as_of}; later rows are read at the next load"));
             }
             for note in &answer.notes {
                 self.note(&answer.name, note.clone());
             }
         }
         if located.left_out > 0 {
-            self.note(&file, format!("`where` leaves out {} files by the names of their folders", located.left_out));
+            self.note(&file, format!("`where` excludes {} files by their folder names", located.left_out));
         }
         if let Some(finding) = located.gone_note() {
             self.table.findings.add(finding);
@@ -183,7 +183,7 @@ impl TableReader<'_> {
         }
         let unmarked = remote::objects(&located.files).find(|object| object.version_tag.is_none()).map(|object| object.url.clone());
         if let Some(url) = unmarked {
-            self.note(&url, "comes without ETag and time of change: one of the same length is taken to be the same".to_owned());
+            self.note(&url, "the server sends no ETag and no modification time; a file of the same length counts as unchanged".to_owned());
         }
         self.table.remote = Some(RemoteOrigin { sources, as_of: located.as_of, ..RemoteOrigin::default() });
         remote::remember(&self.load, located);
@@ -198,9 +198,9 @@ impl TableReader<'_> {
         let file = self.table.first_file();
         for name in &approximate {
             let reason = if said(name) {
-                format!("`{name}` is approximate, as dataset.toml says: its last digits were lost where it came from")
+                format!("`{name}` is approximate, as marked in dataset.toml: its last digits were lost at the source")
             } else {
-                format!("`{name}` is approximate: its floating-point numbers keep the first 15 digits of an amount")
+                format!("`{name}` is approximate: its floating-point numbers preserve only the first 15 digits of an amount")
             };
             self.table.findings.add(Finding::new(Severity::Note, &file, reason).column(name));
         }

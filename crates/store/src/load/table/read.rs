@@ -149,7 +149,7 @@ impl TableReader<'_> {
             self.note(&file.name, told);
         }
         if rows.left_out > 0 {
-            self.note(&file.name, format!("`where` leaves out {} of {} rows", rows.left_out, rows.rows));
+            self.note(&file.name, format!("`where` excludes {} of {} rows", rows.left_out, rows.rows));
         }
         let ends = ends.map_or_else(|| identity::ends(file), Ok).map_err(|error| format!("cannot be read: {error}"))?;
         self.require_unchanged(open, gathered)?;
@@ -231,7 +231,7 @@ impl TableReader<'_> {
         let lacks = |name: &str| !known(name) && !theirs(name);
         if let Some((name, _)) = manifest.filters.iter().find(|(name, _)| lacks(name)) {
             let table = schema.name;
-            return Err(TableLoadError::Unusable(format!("has no column `{name}`, which dataset.toml names in [tables.{table}.where]")));
+            return Err(TableLoadError::Unusable(format!("has no column `{name}`, which [tables.{table}.where] in dataset.toml uses")));
         }
         self.note_unknown(&file.name, columns, &bound);
         self.note_in_dollars(&file.name, &bound);
@@ -278,7 +278,7 @@ impl TableReader<'_> {
             batches += 1;
             let done = self.done + source.bytes_read().min(bytes);
             if gathered.rows() + rows.numbers.len() as u64 > ROWS_MAX {
-                return Err(TableLoadError::Unusable(format!("brings the table over {ROWS_MAX} rows, more than it may have")));
+                return Err(TableLoadError::Unusable(format!("exceeds the limit of {ROWS_MAX} rows per table")));
             }
             gathered.take(self.load.schema, file, &mut rows.frames, &mut rows.numbers, &mut || self.step(false, done))?;
             if let Some(import) = gathered.import.as_mut().filter(|import| import.is_due()) {

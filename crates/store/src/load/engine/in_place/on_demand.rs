@@ -129,11 +129,11 @@ impl OnDemand {
             // Most likely of an earlier generation.
             (TableState::Loaded, Some(then)) => {
                 let old = table.findings.kept().iter().find(|finding| finding.severity == Severity::Warning && finding.row.is_none());
-                let told = old.map_or_else(|| format!("is of {then}"), |old| old.reason.clone());
-                Err(FetchError::Unavailable(format!("what is here of them {told}")))
+                let told = old.map_or_else(|| format!("the rows are from {then}"), |old| old.reason.clone());
+                Err(FetchError::Unavailable(format!("only earlier rows are available: {told}")))
             }
             (TableState::Unusable(reason), _) => Err(FetchError::Unavailable(reason.clone())),
-            (TableState::Absent, _) => Err(FetchError::Unavailable("nothing is there any more".to_owned())),
+            (TableState::Absent, _) => Err(FetchError::Unavailable("the rows no longer exist".to_owned())),
         }
     }
 
@@ -155,7 +155,10 @@ impl OnDemand {
                 let columns = asking.columns()?;
                 let mut conditions = asking.conditions(&columns);
                 if conditions.is_empty() && !request.tokens.is_empty() {
-                    return Err(TableLoadError::Unusable(format!("`{}` cannot be asked for one token: say read = \"bring\"", asking.name)));
+                    return Err(TableLoadError::Unusable(format!(
+                        "`{}` cannot be queried for one token; set read = \"bring\"",
+                        asking.name
+                    )));
                 }
                 conditions.extend(self.snapshot.until.iter().cloned());
                 let base = asking.base(&columns, &conditions, self.snapshot.summed, self.snapshot.whole)?;
@@ -248,8 +251,7 @@ impl OnDemand {
         repeated.map_err(|Repeated| twice(self.schema))?;
         if odd > 0 {
             return Err(FetchError::Unavailable(format!(
-                "{} of its rows have amounts that are no whole numbers in digits, or addresses or hashes that are not in hex: a `query` can write \
-                 them out, or say `read = \"bring\"` in dataset.toml",
+                "{} of its rows have amounts that are not whole numbers in digits, or addresses or hashes that are not in hex; convert them with a `query`, or set `read = \"bring\"` in dataset.toml",
                 super::super::grouped(odd)
             )));
         }
@@ -311,7 +313,7 @@ fn stored(place: &Path) -> Option<DataFrame> {
 fn store(load: &TableLoad<'_>, results: Vec<(PathBuf, DataFrame)>) {
     for (place, mut frame) in results {
         if let Err(error) = keep(&place, |out| IpcStreamWriter::new(out).with_compression(Some(IpcCompression::LZ4)).finish(&mut frame)) {
-            tracing::warn!("the answer of `{}` cannot be stored, and is asked for again: {error}", load.schema.name);
+            tracing::warn!("cannot store the response of `{}`; it is requested again: {error}", load.schema.name);
         }
     }
     let cache = &load.context.cache;
@@ -325,8 +327,7 @@ impl EngineQuery<'_> {
     fn must_take(&self, sql: &str) -> Result<(), TableLoadError> {
         if self.engine.known(&|| self.load.is_stopped()).is_ok_and(|known| !known.takes(sql)) {
             return Err(TableLoadError::Unusable(format!(
-                "`{}` cannot be asked for that: the query would name more addresses, as `labels` and `contracts` do, than its server takes; \
-                 raise its max_query_size, or say read = \"bring\"",
+                "`{}` cannot run this query: it would contain more addresses (of `labels` and `contracts`) than its server accepts; raise the server's max_query_size, or set read = \"bring\"",
                 self.name
             )));
         }
@@ -338,7 +339,7 @@ fn fetch_error(error: TableLoadError) -> FetchError {
     match error {
         TableLoadError::Cancelled | TableLoadError::Remote(_, Fault::Stopped) => FetchError::Cancelled,
         error => {
-            FetchError::Unavailable(error.words().unwrap_or_else(|| "it has changed since the data were loaded: load again".to_owned()))
+            FetchError::Unavailable(error.words().unwrap_or_else(|| "it has changed since the data was loaded; reload the data".to_owned()))
         }
     }
 }
@@ -346,12 +347,11 @@ fn fetch_error(error: TableLoadError) -> FetchError {
 /// Error for duplicate candles, or transfers.
 fn twice(schema: &TableSchema) -> FetchError {
     let (table, same, one) = match schema.name {
-        "transfers" => ("transfers", "transaction and place in its log", "transfer"),
+        "transfers" => ("transfers", "transaction and log index", "transfer"),
         _ => ("candles", "interval and time", "candle"),
     };
     FetchError::Unavailable(format!(
-        "some of its {table} come twice there, with the same {same}: say `final = true`, a `query` with one row for each {one}, or \
-         `read = \"bring\"` in dataset.toml"
+        "some of its {table} are duplicates, with the same {same}; set `final = true`, use a `query` with one row per {one}, or set `read = \"bring\"` in dataset.toml"
     ))
 }
 
@@ -384,7 +384,7 @@ impl Fetch for OnDemand {
                 .map(|balances| Fetched::Balances(Arc::new(balances))),
             FetchKey::Transfers { part, .. } => self.summed_transfers(part, &request).map(|answer| Fetched::Transfers(Arc::new(answer))),
             // A node's affair, which never comes here.
-            FetchKey::State { .. } => Err(FetchError::Unavailable("it answers queries, and holds no state of a chain".to_owned())),
+            FetchKey::State { .. } => Err(FetchError::Unavailable("the source has no chain state".to_owned())),
         };
         self.wire.settle();
         fetched

@@ -39,7 +39,7 @@ impl LoadedAggregates {
         });
         if let Err(error) = kept {
             tracing::warn!(
-                "the summary of `{}` cannot be stored, so it is missing when the server does not answer: {error}",
+                "cannot store the summary of `{}`; it will be missing when the server does not respond: {error}",
                 load.schema.name
             );
         }

@@ -63,7 +63,7 @@ impl OpenStream {
     fn why(&self, reason: &str) -> String {
         self.forward.drain(DRAIN_MAX).ok();
         let fault = self.end.fault().or_else(|| self.end.error_in_tail());
-        let fault = fault.unwrap_or_else(|| Fault::Unavailable(format!("broke off: the answer {reason}")));
+        let fault = fault.unwrap_or_else(|| Fault::Unavailable(format!("failed: the response {reason}")));
         format!("`{}` {fault}", self.name)
     }
 
@@ -100,7 +100,7 @@ fn open(asking: &EngineQuery<'_>, sql: &str, rows: u64) -> Result<OpenStream, cr
     let batches = arrow_stream(Arc::clone(&forward) as _, &(Arc::new(|_: &str| true) as _)).map_err(|reason| {
         forward.drain(DRAIN_MAX).ok();
         let fault = end.fault().or_else(|| end.error_in_tail());
-        asking.fault(fault.unwrap_or_else(|| Fault::Unavailable(format!("is answered with rows that cannot be read: the answer {reason}"))))
+        asking.fault(fault.unwrap_or_else(|| Fault::Unavailable(format!("sent unreadable rows: the response {reason}"))))
     })?;
     Ok(OpenStream { forward, batches, end, name: asking.name.clone() })
 }
@@ -112,16 +112,16 @@ impl RowBatches for StreamedRows {
 
     fn frame(&self, rows: Range<usize>) -> Result<DataFrame, String> {
         let told = |error: FetchError| match error {
-            FetchError::Cancelled => "the question was cancelled".to_owned(),
+            FetchError::Cancelled => "the query was canceled".to_owned(),
             FetchError::Unavailable(reason) => reason,
         };
         let mut state = self.state.locked();
-        let unread = || "the rows are answered in other columns".to_owned();
+        let unread = || "the response has other columns than requested".to_owned();
         let read = |frames: &[DataFrame]| asked::read_page(frames, self.source.schema()).ok_or_else(unread);
         let mut ready = state.ready.take().map_or_else(|| read(&[]), Ok)?;
         if !rows.is_empty() {
             if rows.start != state.done {
-                return Err("the rows come once, in their order".to_owned());
+                return Err("the rows can be read only once, in order".to_owned());
             }
             if state.open.is_none() {
                 state.open = Some(self.open().map_err(told)?);

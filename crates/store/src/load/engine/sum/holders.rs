@@ -68,7 +68,7 @@ pub(in super::super) fn no_tokens(frames: &[DataFrame]) -> Option<String> {
     examples.truncate(3);
     (rows > 0).then(|| {
         let rows = super::super::grouped(rows);
-        format!("{rows} of its rows are of tokens that are no addresses, and are left out, such as {}", examples.join(", "))
+        format!("{rows} of the rows are excluded because their tokens are not addresses, such as {}", examples.join(", "))
     })
 }
 

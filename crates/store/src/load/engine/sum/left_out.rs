@@ -14,7 +14,7 @@ impl EngineQuery<'_> {
         rows: u64,
         seen: u64,
     ) -> Result<Vec<String>, TableLoadError> {
-        let changed = || self.fault(Fault::Unavailable("changed while it was counted: load again".to_owned()));
+        let changed = || self.fault(Fault::Unavailable("changed while it was counted; reload the data".to_owned()));
         let is_text = |name: &&str| theirs_of(name, columns).is_some_and(|theirs| theirs.form == ColumnType::Text);
         let holders = self.load.schema.name == "holders";
         if seen > rows || (holders && seen < rows) {
@@ -25,7 +25,7 @@ impl EngineQuery<'_> {
             let examples = self.ask(&format!("SELECT concat(fa, ' to ', oa) FROM {all} LIMIT 3"))?;
             let examples: Vec<String> = examples.into_iter().flatten().flatten().collect();
             return Ok(vec![format!(
-                "{} of its rows are without a transaction hash, and are left out, such as {}",
+                "{} of the rows are excluded because they have no transaction hash, such as {}",
                 grouped(rows - seen),
                 examples.join(", ")
             )]);
@@ -48,27 +48,24 @@ impl EngineQuery<'_> {
             return Err(changed());
         }
         let why = if unread > 0 {
-            format!("{} of its rows have numbers written in a way that it does not read: a `query` may write them out", grouped(unread))
+            format!("{} of its rows have numbers in a notation that the server does not read; convert them with a `query`", grouped(unread))
         } else if without_interval > 0 {
-            format!(
-                "{} of its rows have an interval that is none, as `1h` is one: leave them out with a `query`",
-                grouped(without_interval)
-            )
+            format!("{} of its rows have an invalid interval (a valid one is `1h`); exclude them with a `query`", grouped(without_interval))
         } else if seen == 0 && rows > 0 {
-            format!("none of its {} rows has a token, a time and prices", grouped(rows))
+            format!("none of its {} rows has a token, a time and prices; correct them with a `query`", grouped(rows))
         } else {
             let mut notes = Vec::new();
             for (count, what) in [
-                (timeless, "without a time"),
-                (unpriced, "without all of open, high, low and close"),
-                (rows.saturating_sub(seen + timeless + unpriced), "without the address of a token"),
+                (timeless, "they have no time"),
+                (unpriced, "they lack an open, high, low or close"),
+                (rows.saturating_sub(seen + timeless + unpriced), "they have no token address"),
             ] {
                 if count > 0 {
-                    notes.push(format!("{} of its rows are {what}, and are left out", grouped(count)));
+                    notes.push(format!("{} of the rows are excluded because {what}", grouped(count)));
                 }
             }
             return Ok(notes);
         };
-        Err(self.cannot_stay(format!("{why}; or say read = \"bring\"")))
+        Err(self.cannot_stay(format!("{why}, or set read = \"bring\"")))
     }
 }

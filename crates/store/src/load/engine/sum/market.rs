@@ -190,8 +190,7 @@ pub(in super::super) fn without_price(rows: &[Row]) -> Option<String> {
     let (first, more) = (without.next()?, without.count());
     let others = if more == 0 { String::new() } else { format!(" and {} more tokens", super::super::grouped(more as u64)) };
     Some(format!(
-        "no candle of `{first}`{others} can be used: prices must be above zero, the low the lowest and the high the highest; are \
-         open, high, low, close and volume read from the right columns?"
+        "no candle of `{first}`{others} is valid: prices must be positive, the low the lowest and the high the highest; check which columns open, high, low, close and volume are read from"
     ))
 }
 
@@ -211,11 +210,10 @@ pub(in super::super) fn too_close(rows: &[Row]) -> Option<String> {
     let (first, step) = wrong.next()?;
     let others = match wrong.count() {
         0 => String::new(),
-        more => format!(", and so in {} more series", super::super::grouped(more as u64)),
+        more => format!(" (and in {} more series)", super::super::grouped(more as u64)),
     };
     Some(format!(
-        "the candles of `{}` are {step} apart and their interval says {}{others}: every figure over candles is then of another length; say \
-         `set = {{ interval = \"{step}\" }}`, or give each row its own",
+        "the candles of `{}` are {step} apart, but their interval is {}{others}; all metrics over candles then span another length; set `set = {{ interval = \"{step}\" }}`, or give each row its own interval",
         first.token, first.interval
     ))
 }

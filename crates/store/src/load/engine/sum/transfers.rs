@@ -43,7 +43,7 @@ impl EngineQuery<'_> {
     ) -> Result<String, TableLoadError> {
         if !self.load.context.blocks.files.is_empty() {
             return Err(
-                self.cannot_stay("the times of its blocks are in `blocks`, which is here: join them in a `query`, or say read = \"bring\"")
+                self.cannot_stay("its block times are in the local table `blocks`; join them in a `query`, or set read = \"bring\"")
             );
         }
         let is_text = |form: ColumnType| matches!(form, ColumnType::Text | ColumnType::Fixed(_) | ColumnType::Word);

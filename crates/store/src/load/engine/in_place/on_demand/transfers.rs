@@ -180,22 +180,22 @@ impl Transfers<'_> {
             Some((again, unread, odd, ties, span, sums, places(&frame, "opening")?))
         };
         let (again, unread, odd, ties, span, mut sums, opening) = read().ok_or_else(|| self.asking.unread())?;
-        let refused = |why: String| Err(TableLoadError::Unusable(format!("{why}, a `query`, or `read = \"bring\"` in dataset.toml")));
+        let refused = |why: String| Err(TableLoadError::Unusable(format!("{why}, or set `read = \"bring\"` in dataset.toml")));
         if unread > 0 {
             return refused(format!(
-                "{} of its transfers are written in a way that is read otherwise there, such as {odd}: say their columns' form with",
+                "{} of its transfers have a notation that the server reads differently, such as {odd}; convert their columns with a `query`",
                 grouped(unread)
             ));
         }
         if again > 0 {
             return refused(format!(
-                "{} of its transfers come twice there, with the same hash and place in the log: say `final = true`",
+                "{} of its transfers are duplicates, with the same hash and log index; set `final = true`, use a `query`",
                 grouped(again)
             ));
         }
         if ties > 0 {
             sums.unfinished.push(format!(
-                "{} transfers at the source are of one time and block with others and have no place in its log, so what came first is not known",
+                "{} transfers at the source share their time and block with others and have no log index, so their order is unknown",
                 grouped(ties)
             ));
         }
