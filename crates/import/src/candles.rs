@@ -4,6 +4,7 @@
 mod columns;
 pub(super) mod currency;
 pub(super) mod grid;
+mod lengths;
 mod pools;
 mod series;
 mod times;
@@ -49,13 +50,15 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         Some(((*ours).to_owned(), rule.from.clone()?))
     });
     let said: Vec<(String, String)> = file.options.map.iter().cloned().chain(described).collect();
-    let found = &columns(sheet, &said, file.format.ends)?.ok_or("has no time column and four price columns that fit together")?;
+    let mut found = columns(sheet, &said, file.format.ends)?.ok_or("has no time column and four price columns that fit together")?;
     if file.format.ends && found.placed.ended.is_none() {
         return Err(grid::TOO_FEW.into());
     }
     found.in_dollars(file.options.as_usd)?;
-    let named = currency::named(file, sheet, found);
+    let named = currency::named(file, sheet, &found);
     currency::in_dollars(file, &named)?;
+    currency::with_stated_places(file, sheet, &mut found)?;
+    let found = &found;
     currency::not_smallest_units(file, sheet, found)?;
     let mut says = found.says.clone();
     let repeated = found.repeated_times(sheet, &file.options.pick);
@@ -77,7 +80,8 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         take = take.without("volume");
     }
     says.extend(volume.says(sheet));
-    let (plan, several) = series::by_series(file, sheet, found, take)?;
+    let (mut plan, several) = series::by_series(file, sheet, found, take)?;
+    lengths::of_all_rows(file, sheet, found, &mut plan)?;
     if repeated > 0.01 && !several {
         return Err(refusal(
             sheet,
@@ -91,7 +95,20 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         .say("pick", format!("{COLUMN}={VALUE}")));
     }
     let prices = prices_assumed(file, sheet, found, plan.token.as_ref()).filter(|_| named.is_empty());
-    Ok(plan.saying_all(says).noting(found.notes.clone()).noting(prices).noting(volume.assumed(sheet)).noting(volume.unread(sheet)))
+    Ok(plan
+        .saying_all(says)
+        .noting(found.notes.clone())
+        .noting(prices)
+        .noting(eastern(file))
+        .noting(volume.assumed(sheet))
+        .noting(volume.unread(sheet)))
+}
+
+/// The note on the times of HistData, whose files name no zone.
+fn eastern(file: &FileToImport<'_>) -> Option<String> {
+    let says = "assumed: its times are in UTC; HistData, which names its files so, gives them in Eastern Standard Time, 5 hours behind UTC the whole \
+                year: if they are, add 5 hours first";
+    file.sniffed.name.to_uppercase().contains("DAT_ASCII_").then(|| says.to_owned())
 }
 
 /// The figures times a factor.
@@ -133,7 +150,7 @@ fn rows(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, volume: &
         None => Fix::candle_time(sheet, found.time, found.when, found.placed),
     }];
     for at in found.prices {
-        fixes.extend(Fix::number(sheet, at, found.style));
+        fixes.extend(Fix::price(sheet, at, found.style, found.places));
     }
     if volume.unread(sheet).is_some() {
         fixes.extend(volume.column().map(|at| Fix::text(sheet, at, volume_units::emptied)));

@@ -25,7 +25,8 @@ enum FixKind {
     Candle(TimeStyle, CandleTimes, Option<RowsSeen>),
     /// A day, and the column of the time of day.
     DayAndClock(TimeStyle, String),
-    Number(NumberStyle),
+    /// A number, and how many of its last digits are decimals though it is written as a whole one.
+    Number(NumberStyle, u32),
     Text(fn(&str) -> Option<String>),
 }
 
@@ -48,7 +49,13 @@ impl Fix {
 
     /// `None` if its numbers are plain already.
     pub(super) fn number(sheet: &Sheet, at: usize, style: NumberStyle) -> Option<Self> {
-        style.needs_rewrite.then(|| Self { column: sheet.names[at].clone(), kind: FixKind::Number(style) })
+        style.needs_rewrite.then(|| Self { column: sheet.names[at].clone(), kind: FixKind::Number(style, 0) })
+    }
+
+    /// As `number`, with the decimals of a price that is written as a whole number.
+    pub(super) fn price(sheet: &Sheet, at: usize, style: NumberStyle, places: u32) -> Option<Self> {
+        let scaled = (places > 0).then(|| Self { column: sheet.names[at].clone(), kind: FixKind::Number(style, places) });
+        scaled.or_else(|| Self::number(sheet, at, style))
     }
 
     /// Rewrites each cell that the function returns a text for.
@@ -78,8 +85,8 @@ impl Fix {
         let is_read_as_it_is = match &self.kind {
             // Serial dates and 20240131 are numbers, whose meaning as times only the style knows.
             FixKind::Time(TimeStyle::Excel | TimeStyle::Digits) => column.dtype().is_temporal(),
-            FixKind::Time(_) | FixKind::Number(_) => typed,
-            FixKind::Candle(..) | FixKind::DayAndClock(..) | FixKind::Text(_) => false,
+            FixKind::Time(_) | FixKind::Number(_, 0) => typed,
+            FixKind::Number(..) | FixKind::Candle(..) | FixKind::DayAndClock(..) | FixKind::Text(_) => false,
         };
         if is_read_as_it_is {
             return;
@@ -101,13 +108,22 @@ impl Fix {
                     days.map(|(day, clock)| day.map(|day| with_clock(&day, clock.as_deref().unwrap_or_default()))).collect();
                 times(&joined, &self.column, |text| when.ms(text))
             }
-            FixKind::Number(style) => texts(column, &self.column, |text| style.plain(text)),
+            FixKind::Number(style, places) => texts(column, &self.column, |text| with_places(style.plain(text)?, *places)),
             FixKind::Text(change) => texts(column, &self.column, *change),
         };
         if let Some(whole) = whole {
             put(batch, WHOLE, whole.into_iter().map(|whole| Some(if whole { "yes" } else { "no" }.to_owned())).collect());
         }
     }
+}
+
+/// Divides a plain number by a power of ten, digit for digit.
+fn with_places(plain: String, places: u32) -> Option<String> {
+    if places == 0 {
+        return Some(plain);
+    }
+    let (digits, power) = plain.split_once('e').unwrap_or((&plain, "0"));
+    Some(format!("{digits}e{}", power.parse::<i64>().ok()?.checked_sub(places.into())?))
 }
 
 /// Joins a day and a time of day. Digits alone, as `20240501` and `93000`, are joined as digits.

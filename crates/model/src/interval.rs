@@ -92,6 +92,11 @@ impl Interval {
         Self(USUAL.into_iter().min_by(|a, b| ratio(*a).total_cmp(&ratio(*b))).unwrap_or(DAY_MS))
     }
 
+    /// Whether sources give candles of this length.
+    pub fn is_usual(self) -> bool {
+        USUAL.contains(&self.0)
+    }
+
     /// Whether its text is that of an interval.
     fn is_valid(self) -> bool {
         Self::parse(&self.to_string()).is_some()

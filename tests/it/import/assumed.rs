@@ -125,3 +125,33 @@ fn a_rate_of_a_day_is_asked_for_and_a_category_assumed_aloud() {
     assert!(says.contains(part) && checked.contains(part), "{says}\n{checked}");
     assert!(checked.contains("--unit percent"), "{checked}");
 }
+
+#[test]
+fn of_the_history_of_pools_the_newest_row_of_each_is_taken() {
+    let desk = Desk::new();
+    let day =
+        |i: u32| format!("{{\"timestamp\":\"2024-01-{i:02}T23:01:08.664Z\",\"tvlUsd\":2{i:02}000,\"apy\":3.{i:02},\"apyBase\":null}}");
+    desk.write("one.json", format!("{{\"status\":\"success\",\"data\":[{}]}}", (1..=30).map(day).collect::<Vec<_>>().join(",")));
+    assert!(desk.refuses(&["one.json"]).contains("--set symbol=VALUE"));
+    let args = "one.json --as yields --set protocol=lido --set chain=eth --set symbol=STETH --map tvl=tvlUsd --map apy=apy";
+    let report = desk.imports(&words(args));
+    assert_eq!(super::taken(&report, 0, "yields"), [1, 0, 0, 0, 0, 29], "{report:#}");
+    assert!(report["files"][0]["says"].to_string().contains("assumed: its rows are the history of pools"), "{report:#}");
+    assert_eq!(desk.dataset().table("yields").unwrap().frame().column("apy").unwrap().f64().unwrap().get(0), Some(3.30));
+    let row = |i: u32, day: u32, symbol: &str, meta: &str| format!("2024-01-{day:02},curve,eth,{symbol},{meta},{i}000,{i}.5\n");
+    let rows = |of: &dyn Fn(u32) -> String| super::rows(of);
+    for (what, text, expected) in [
+        ("two pools of one symbol", rows(&|i| row(i, i / 2 + 1, "UNI", if i % 2 == 0 { "a" } else { "b" })), [2, 18]),
+        ("two pools of one name at the last time", rows(&|i| row(i, i / 2 + 1, "UNI", "")) + &row(21, 11, "UNI", ""), [2, 19]),
+        ("pools that were measured one by one", rows(&|i| row(i, i, &format!("P{i}"), "")), [20, 0]),
+        ("a few of one name among them", rows(&|i| row(i, i, &format!("P{}", i.max(4)), "")), [20, 0]),
+        ("one time", rows(&|i| row(i, 1, "UNI", "")), [20, 0]),
+    ] {
+        let desk = Desk::new();
+        desk.write("p.csv", format!("date,protocol,chain,symbol,pool_meta,tvl,apy\n{text}"));
+        let args =
+            "p.csv --as yields --map protocol=protocol --map chain=chain --map symbol=symbol --map tvl=tvl --map apy=apy --unit percent";
+        let taken = super::taken(&desk.imports(&words(args)), 0, "yields");
+        assert_eq!([taken[0], taken[5]], expected, "{what}");
+    }
+}

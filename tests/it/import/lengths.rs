@@ -149,3 +149,41 @@ fn a_month_that_one_file_lacks_is_told() {
     let told = found.iter().filter_map(|finding| finding.value.as_deref()).find(|value| value.contains("candles of 1d"));
     assert_eq!(told, Some(format!("29 candles of 1d from 2024-02-01 00:00 to 2024-02-29 00:00: {UNI}").as_str()), "{found:?}");
 }
+
+#[test]
+fn rows_without_prices_show_how_long_candles_are() {
+    let text = |step: i64, empty: &str, is_priced: &dyn Fn(i64) -> bool| {
+        let row = |nth: i64| {
+            let cells = if is_priced(nth) { "4,5,3,4.5,10" } else { empty };
+            format!("{},{cells}\n", START * 3_600 + nth * step)
+        };
+        format!("{HEADER}{}", (0..300).map(row).collect::<String>())
+    };
+    let (nan, zero) = ("NaN,NaN,NaN,NaN,NaN", "0,0,0,0,0");
+    let rare = |nth: i64| nth % 7 == 0 || nth % 9 == 0;
+    let rule = "assumed: its candles are 1m long, as its rows are that far apart";
+    for (what, text, interval, assumed, asked) in [
+        ("rare trades", text(60, nan, &rare), 60_000, true, None),
+        ("rare trades, with zeros", text(60, zero, &rare), 60_000, true, None),
+        ("every ninth minute", text(60, nan, &|nth| nth % 9 == 0), 60_000, true, None),
+        ("most minutes", text(60, nan, &|nth| nth % 10 != 3), 60_000, false, None),
+        ("days without weekends", text(86_400, nan, &|nth| nth % 7 < 5), 86_400_000, false, None),
+        ("every fifth minute", text(60, nan, &|nth| nth % 5 == 0), 300_000, false, Some(("1m", "5m"))),
+        ("weeks among days", text(86_400, nan, &|nth| nth % 7 == 0), 604_800_000, false, Some(("1d", "1w"))),
+    ] {
+        let desk = Desk::new();
+        desk.write("uni.csv", text);
+        let args = ["uni.csv", "--token", UNI];
+        let set = asked.map(|(_, longer)| format!("interval={longer}"));
+        if let Some((short, longer)) = asked {
+            let err = desk.refuses(&args);
+            assert!(err.contains(&format!("has a row every {short} and prices every {longer}")), "{what}: {err}");
+        }
+        let more: Vec<&str> = set.iter().flat_map(|set| ["--set", set]).collect();
+        let says = desk.imports(&[&args[..], &more].concat())["files"][0]["says"].to_string();
+        assert_eq!(says.contains(rule), assumed, "{what}: {says}");
+        let dataset = desk.dataset();
+        let candles = dataset.candles().of(&super::address(UNI));
+        assert_eq!(candles.series()[0].0.0, interval, "{what}");
+    }
+}

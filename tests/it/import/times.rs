@@ -221,3 +221,30 @@ fn recorded_tables_keep_their_times_and_tokens_under_other_names() {
         assert!(!says.contains("has no times") && !says.contains("assumed: the chain"), "{report:#}");
     }
 }
+
+#[test]
+fn times_of_common_programs_are_read() {
+    let day = 24 * HOUR_MS;
+    let first = 1_709_251_200_000;
+    for (what, name, time, step, begins, says) in [
+        ("HistData", "DAT_ASCII_UNIUSD_M1_202403.csv", "202403{d} {h}0000", HOUR_MS, first, "assumed: its times are in UTC; HistData"),
+        ("ISO 8601, short", "a.csv", "202403{d}T{h}0000Z", HOUR_MS, first, ""),
+        ("JavaScript", "a.csv", "Fri Mar {d} 2024 {h}:00:00 GMT+0100 (Central European Standard Time)", HOUR_MS, first - HOUR_MS, ""),
+        ("closes of days", "a.csv", "2024-03-{n} 23:58:00", day, first, "the ends of the candles"),
+    ] {
+        let desk = Desk::new();
+        let text = hourly("time", |i| {
+            let (d, h, n) = (format!("{:02}", 1 + i / 24), format!("{:02}", i % 24), format!("{:02}", 1 + i));
+            time.replace("{d}", &d).replace("{h}", &h).replace("{n}", &n)
+        });
+        desk.write(name, text);
+        let report = desk.imports(&[name, "--token", UNI, "--dry-run"]);
+        let told = report["files"][0]["says"].to_string();
+        assert!(told.contains(says) && told.contains("HistData") == says.contains("HistData"), "{what}: {told}");
+        let found = closes(&desk, &[name], &["--token", UNI]);
+        assert_eq!((found[0].0, found[1].0 - found[0].0, found.len()), (begins, step, 30), "{what}");
+    }
+    let desk = Desk::new();
+    desk.write("a.csv", hourly("Date (CET)", |i| format!("202403{:02} {:02}0000", 1 + i / 24, i % 24)));
+    assert!(desk.refuses(&["a.csv", "--token", UNI]).contains("its times are of the zone `CET`"));
+}

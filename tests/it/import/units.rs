@@ -288,3 +288,84 @@ fn fees_are_fractions_whatever_unit_they_came_in() {
         assert_eq!(read, expected, "{column} {fees:?} {unit:?}");
     }
 }
+
+#[test]
+fn volumes_without_names_are_told_by_the_money_beside_them() {
+    let kline = |i: u32, price: f64, shown: &dyn Fn(f64) -> String| {
+        let at = 1_704_067_200_000_i64 + i64::from(i) * 86_400_000;
+        let of = |i: u32| price * (1.0 + f64::from(i * 7 % 5) / 100.0);
+        let (open, close, tokens) = (of(i - 1), of(i), f64::from(i * 10));
+        let (high, low) = (open.max(close) * 1.001, open.min(close) * 0.999);
+        let prices = format!("{at},{open:.10},{high:.10},{low:.10},{close:.10}");
+        let bought = format!("{},{:.8},0", shown(tokens / 2.0), tokens * close / 2.0);
+        (prices.clone(), format!("{prices},{},{},{:.8},{},{bought}\n", shown(tokens), at + 86_399_999, tokens * close, 5 + i * 7 % 11))
+    };
+    let (points, whole) = (|tokens: f64| format!("{tokens:.8}"), |tokens: f64| format!("{tokens:.0}"));
+    let fractions = |tokens: f64| format!("{:.8}", tokens + 0.25);
+    let of = |price: f64, shown: &dyn Fn(f64) -> String| rows(|i| kline(i, price, shown).1);
+    for (what, text, volume, assumed) in [
+        ("whole tokens", of(0.3, &points), 10.0, false),
+        ("whole tokens of a low price", of(0.000_02, &points), 10.0, false),
+        ("whole tokens as a spreadsheet writes them", of(0.3, &whole), 10.0, false),
+        ("near a price of 1", of(0.98, &points), 10.0, false),
+        ("fractions", of(40.0, &fractions), 10.25, false),
+        ("three rows", (1..=3).map(|i| kline(i, 0.3, &points).1).collect(), 10.0, false),
+        ("numbers of trades", rows(|i| format!("{},{}.25,{}\n", kline(i, 0.3, &points).0, i * 10, 5 + i * 7 % 11)), 10.25, true),
+        ("numbers of trades first", rows(|i| format!("{},{},{}.25\n", kline(i, 0.3, &points).0, 5 + i * 7 % 11, i * 10)), 10.25, true),
+    ] {
+        let desk = Desk::new();
+        desk.write("a.csv", text);
+        let says = desk.imports(&["a.csv", "--token", UNI, "--dry-run"])["files"][0]["says"].to_string();
+        assert_eq!(says.contains("counts tokens"), assumed, "{what}: {says}");
+        assert_eq!(first(&desk, "a.csv", &[])[4], volume, "{what}");
+    }
+}
+
+#[test]
+fn whole_prices_have_the_decimals_that_the_file_states() {
+    let json = |beside: &str, price: u64, end: &str| {
+        let cell = |i: u32| {
+            let open = price + u64::from(i) * price / 1_000;
+            let (high, close) = (open + price / 500, open + price / 1_000);
+            let time = format!("2024-01-{i:02}T00:00:00Z");
+            format!(
+                "{{\"time\":\"{time}\",\"open\":\"{open}{end}\",\"high\":\"{high}\",\"low\":\"{open}{end}\",\"close\":\"{close}\",\"volume\":7.5}}"
+            )
+        };
+        format!("{{\"market\":{{{beside}\"candles\":[{}]}}}}", (1..=20).map(cell).collect::<Vec<_>>().join(","))
+    };
+    let places = "\"decimalPlaces\":5,";
+    for (what, text, args, expected) in [
+        ("too high", json(places, 2_000_000_000, ""), "", Ok((20_020.0, true))),
+        ("too high, as Pyth says it", json("\"expo\":-8,", 4_300_000_000_000, ""), "", Ok((43_043.0, true))),
+        ("too high, as TradingView says it", json("\"pricescale\":100000,", 2_000_000_000, ""), "", Ok((20_020.0, true))),
+        (
+            "either",
+            json(places, 250_000, ""),
+            "",
+            Err("`decimalPlaces` next to its table is 5, so the last 5 digits of each may be decimals"),
+        ),
+        ("said to be decimals", json(places, 250_000, ""), "--unit raw", Ok((2.5025, false))),
+        ("said to be USD", json(places, 250_000, ""), "--unit whole", Ok((250_250.0, false))),
+        ("nothing stated", json("", 43_000, ""), "", Ok((43_043.0, false))),
+        ("of a token's amounts", json("\"token\":{\"decimalPlaces\":18},", 43_000, ""), "", Ok((43_043.0, false))),
+        ("prices with a point", json("\"pricePrecision\":2,", 43_000, ".5"), "", Ok((43_043.5, false))),
+        ("too high, and nothing stated", json("", 2_000_000_000, ""), "", Err("which no token costs in USD")),
+    ] {
+        let desk = Desk::new();
+        desk.write("a.json", text);
+        let more: Vec<&str> = args.split_whitespace().collect();
+        let all = [&["a.json", "--token", UNI][..], &more].concat();
+        match expected {
+            Err(says) => {
+                let err = desk.refuses(&all);
+                assert!(err.contains(says), "{what}: {err}");
+            }
+            Ok((open, assumed)) => {
+                let says = desk.imports(&[&all[..], &["--dry-run"]].concat())["files"][0]["says"].to_string();
+                assert_eq!(says.contains("digits of its prices"), assumed, "{what}: {says}");
+                assert_eq!(first(&desk, "a.json", &more)[0], open, "{what}");
+            }
+        }
+    }
+}

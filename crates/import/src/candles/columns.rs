@@ -50,6 +50,8 @@ pub(crate) struct CandleColumns {
     pub placed: CandleTimes,
     pub prices: OhlcPlaces,
     pub style: NumberStyle,
+    /// How many digits of the prices, which are written as whole numbers, are decimals.
+    pub places: u32,
     pub interval: Option<usize>,
     /// The currency that the price columns' names carry.
     pub currency: Option<String>,
@@ -343,6 +345,7 @@ fn candle_columns(sheet: &Sheet, time: usize, prices: OhlcPlaces, said: bool, en
         placed,
         prices,
         style,
+        places: 0,
         interval,
         currency,
         times,
@@ -436,7 +439,12 @@ impl CandleColumns {
 
     /// Whether some sample rows have no prices, as sources write periods without trades.
     pub(crate) fn has_empty_rows(&self) -> bool {
-        (0..self.figures[0].len()).any(|row| self.figures.iter().all(|figures| figures[row].is_nan() || figures[row] == 0.0))
+        (0..self.figures[0].len()).any(|row| self.is_empty_row(row))
+    }
+
+    /// Whether a sample row has no prices.
+    pub(crate) fn is_empty_row(&self, row: usize) -> bool {
+        self.figures.iter().all(|figures| figures[row].is_nan() || figures[row] == 0.0)
     }
 
     /// The most frequent step between the sample's times, in milliseconds.
@@ -444,13 +452,18 @@ impl CandleColumns {
         Interval::between(self.times.iter().flatten().copied().collect()).0
     }
 
-    /// The share of sample rows that have the time of another row but different prices.
-    pub(crate) fn repeated_times(&self, sheet: &Sheet, picked: &[(String, String)]) -> f64 {
+    /// The sample rows that are picked, oldest first.
+    pub(crate) fn picked_rows(&self, sheet: &Sheet, picked: &[(String, String)]) -> Vec<usize> {
         let places: Vec<(usize, &str)> = (picked.iter())
             .filter_map(|(name, value)| Some((sheet.names.iter().position(|known| known.eq_ignore_ascii_case(name))?, value.as_str())))
             .collect();
         let is_picked = |row: usize| places.iter().all(|(at, value)| sheet.first[row][*at].trim() == *value);
-        let rows: Vec<usize> = self.by_time.iter().copied().filter(|row| is_picked(*row)).collect();
+        self.by_time.iter().copied().filter(|row| is_picked(*row)).collect()
+    }
+
+    /// The share of sample rows that have the time of another row but different prices.
+    pub(crate) fn repeated_times(&self, sheet: &Sheet, picked: &[(String, String)]) -> f64 {
+        let rows = self.picked_rows(sheet, picked);
         let same = |a: usize, b: usize| self.times[a] == self.times[b];
         let differs = |a: usize, b: usize| self.prices.iter().any(|&at| sheet.first[a][at] != sheet.first[b][at]);
         let repeated = rows.windows(2).filter(|two| same(two[0], two[1]) && differs(two[0], two[1])).count();

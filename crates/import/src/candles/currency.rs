@@ -5,14 +5,15 @@ use super::{
     super::{
         evidence::currency::{of_cell, of_text},
         format::FileToImport,
-        names::{Names, SERIES, is_one_of},
+        names::{Names, SERIES, is_one_of, plain},
         pair,
-        refusal::Refusal,
+        refusal::{Refusal, UNIT},
         sheet::Sheet,
     },
     columns::CandleColumns,
     pools,
 };
+use crate::AmountUnit;
 
 /// Columns and members that name a currency and nothing else.
 const NAMES: &str = "\
@@ -26,7 +27,14 @@ const BESIDE_MAYBE: &str = "currency";
 /// The word of APIs for prices in the chain's native coin.
 const NATIVE: &str = "NATIVE";
 /// Upper limit of a token's price; larger whole numbers are base units.
-const USD_MAX: f64 = 1e13;
+const USD_MAX: f64 = 1e8;
+/// Whole numbers from which prices are taken to be in wei.
+const WEI: f64 = 1e13;
+/// Members beside the table, and columns, that give the number of decimals in prices that are written as whole numbers.
+const PLACES: &str = "\
+    decimalplaces pricedecimalplaces pricedecimals pricedecimal priceprecision pricescale pricedigits quotedecimals expo exponent priceexponent priceexpo";
+/// Words in the places of members that count the decimals of an amount.
+const AMOUNTS: [&str; 8] = ["token", "asset", "base", "volume", "position", "size", "quantity", "amount"];
 
 /// A currency, and where the file states it.
 pub(crate) struct NamedCurrency {
@@ -122,21 +130,86 @@ pub(crate) fn in_dollars(file: &FileToImport<'_>, named: &[NamedCurrency]) -> Re
     .into())
 }
 
-/// Refuses prices too high for any token, as base units are.
-pub(super) fn not_smallest_units(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Result<(), Refusal> {
-    let mut closes: Vec<f64> = found.figures[3].iter().copied().filter(|price| *price > 0.0).collect();
-    closes.sort_by(f64::total_cmp);
-    let middle = closes.get(closes.len() / 2).copied().unwrap_or_default();
-    if file.options.as_usd || middle < USD_MAX || closes.iter().any(|price| price.fract() != 0.0) {
+/// The number of decimals that the file states for prices written as whole numbers, and where it does.
+fn stated_places(sheet: &Sheet) -> Option<(u32, String)> {
+    let of = |name: &str, text: &str| {
+        let number: i64 = text.trim().parse().ok()?;
+        match plain(name) {
+            name if !is_one_of(&name, PLACES) => None,
+            name if name.contains("expo") => number.checked_neg(),
+            // 100 of TradingView means two decimals.
+            name if name == "pricescale" && number >= 10 => {
+                (10_i64.checked_pow(number.ilog10())? == number).then(|| number.ilog10().into())
+            }
+            _ => Some(number),
+        }
+        .and_then(|places| u32::try_from(places).ok())
+        .filter(|places| (1..=18).contains(places))
+    };
+    let beside = sheet.beside.iter().find_map(|(place, text)| {
+        let mut parts = place.rsplit('.');
+        let name = parts.next()?;
+        let is_of_amounts = parts.any(|part| AMOUNTS.iter().any(|word| part.to_lowercase().contains(word)));
+        Some((of(name, text).filter(|_| !is_of_amounts)?, format!("`{name}` next to its table is {}", text.trim())))
+    });
+    let column = |at: usize| match (sheet.named, &sheet.different(at)[..]) {
+        (true, [one]) => Some((of(&sheet.names[at], one)?, format!("`{}` is {} in its rows", sheet.names[at], one.trim()))),
+        _ => None,
+    };
+    beside.or_else(|| (0..sheet.names.len()).find_map(column))
+}
+
+/// Divides prices that are written as whole numbers and that no token costs, if the file states their decimals; asks about lower ones.
+pub(super) fn with_stated_places(file: &FileToImport<'_>, sheet: &Sheet, found: &mut CandleColumns) -> Result<(), Refusal> {
+    let unit = file.options.unit;
+    let decimal = if found.style.comma { ',' } else { '.' };
+    let is_whole = found.prices.iter().all(|&at| sheet.column(at).all(|cell| !cell.contains(decimal)));
+    if !is_whole || file.options.as_usd || unit == Some(AmountUnit::Whole) {
         return Ok(());
     }
+    let Some((places, says)) = stated_places(sheet) else { return Ok(()) };
+    if unit != Some(AmountUnit::Raw) && middle_close(found) < USD_MAX {
+        let shown = sheet.column(found.prices[3]).find(|cell| !cell.is_empty()).unwrap_or_default();
+        return Err(Refusal::new(format!(
+            "has whole numbers as prices, such as `{shown}` in `{}`, and {says}, so the last {places} digits of each may be decimals; pass --unit raw if they \
+             are, or --unit whole if the prices are in USD as written",
+            sheet.names[found.prices[3]]
+        ))
+        .say("unit", UNIT));
+    }
+    for figure in found.figures.iter_mut().flatten() {
+        *figure /= 10_f64.powi(places as i32);
+    }
+    found.places = places;
+    let assumed = format!(
+        "assumed: the last {places} digits of its prices, which are whole numbers, are decimals, as {says}; if the prices are in USD as they are, say --unit \
+         whole"
+    );
+    found.notes.extend((unit != Some(AmountUnit::Raw)).then_some(assumed));
+    Ok(())
+}
+
+/// The median of the closes above zero.
+fn middle_close(found: &CandleColumns) -> f64 {
+    let mut closes: Vec<f64> = found.figures[3].iter().copied().filter(|price| *price > 0.0).collect();
+    closes.sort_by(f64::total_cmp);
+    closes.get(closes.len() / 2).copied().unwrap_or_default()
+}
+
+/// Refuses prices too high for any token, as base units are.
+pub(super) fn not_smallest_units(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Result<(), Refusal> {
+    let middle = middle_close(found);
+    if file.options.as_usd || middle < USD_MAX || found.figures[3].iter().any(|price| *price > 0.0 && price.fract() != 0.0) {
+        return Ok(());
+    }
+    let scale = if middle < WEI { "SCALE" } else { "1e-18" };
     let name = |at: usize| &sheet.names[found.prices[at]];
     let shown = sheet.column(found.prices[3]).find(|cell| !cell.is_empty()).unwrap_or_default();
-    let scaled = |ours: &str, at: usize| format!("{ours} = {{ from = \"{}\", scale = 1e-18 }}", name(at));
+    let scaled = |ours: &str, at: usize| format!("{ours} = {{ from = \"{}\", scale = {scale} }}", name(at));
     let columns = [scaled("open", 0), scaled("high", 1), scaled("low", 2), scaled("close", 3)].join(", ");
     Err(Refusal::new(format!(
-        "has prices such as `{shown}` in `{}`, too high for any token in USD; they seem to be in base units (wei), so divide them \
-         first, or pass --as-usd if they are in USD",
+        "has prices such as `{shown}` in `{}`, too high for any token in USD; they seem to be in base units (wei) or in another \
+         currency, so convert them first, or pass --as-usd if they are in USD",
         name(3)
     ))
     .lines(format!("[tables.candles] columns = {{ {columns} }}")))

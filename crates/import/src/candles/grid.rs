@@ -20,6 +20,9 @@ pub(crate) const TOO_FEW: &str = "has too few candles to determine their length;
 /// At most one in this number of rows may be off the grid, and one row of any file.
 const ONE_OF: usize = 20;
 
+/// How near to midnight the times of days and weeks may be that mean midnight, as 23:58 does of closes.
+const NEAR_MIDNIGHT: i64 = 15 * MINUTE_MS;
+
 /// How times become the open times of candles.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct CandleTimes {
@@ -76,7 +79,10 @@ impl Grid {
             return None;
         }
         let (phase, count) = most_frequent(known.iter().map(|ms| ms.rem_euclid(step)).collect());
-        let exact = count > 1 && count * 2 >= known.len();
+        // Minutes from midnight are noise; a second before it is the end of a candle, which is told elsewhere.
+        let over = phase.rem_euclid(DAY_MS);
+        let near_midnight = (1..NEAR_MIDNIGHT).contains(&over) || (DAY_MS - NEAR_MIDNIGHT + 1..DAY_MS - 1_000).contains(&over);
+        let exact = count > 1 && count * 2 >= known.len() && !(step % DAY_MS == 0 && near_midnight);
         // Times that are all some seconds off are meant to be on full hours or days.
         let unit = if step > DAY_MS { DAY_MS } else { step.min(HOUR_MS) };
         let rounded = |ms: &i64| ((ms + unit / 2).div_euclid(unit) * unit).rem_euclid(step);
@@ -119,6 +125,14 @@ impl Grid {
         if (ms - place).abs() <= self.near { place } else { ms }
     }
 
+    /// Whether nearly all of these times lie shortly before midnight, as those of closes of days and weeks do.
+    fn are_closes(&self, times: &[Option<i64>]) -> bool {
+        let before = |ms: i64| self.place(ms) - ms;
+        let on: Vec<i64> = times.iter().flatten().copied().filter(|ms| self.off(*ms) <= self.near).collect();
+        let closes = on.iter().filter(|ms| (1..NEAR_MIDNIGHT).contains(&before(**ms))).count();
+        self.step % DAY_MS == 0 && self.phase % DAY_MS == 0 && closes * 10 >= on.len() * 9
+    }
+
     /// Whether a row is of a part of a candle, given the time of a whole one.
     fn is_part(&self, ms: i64, whole: i64) -> bool {
         let apart = (ms - whole).abs();
@@ -139,6 +153,7 @@ impl CandleTimes {
         let minute = |ms: i64| if ends { start_of_end(ms, 0) } else { ms };
         let whole = times.iter().zip(kept).filter_map(|(ms, kept)| ms.filter(|_| kept).map(|ms| minute(found.start(ms)))).collect();
         let ended = length.map(|length| length.0).filter(|_| ends).or_else(|| length_of_ends(whole, ends));
+        let ended = ended.or_else(|| grid.filter(|grid| grid.are_closes(times)).map(|grid| grid.step));
         Self { ended, is_off, ..found }
     }
 
@@ -242,6 +257,21 @@ mod tests {
             assert_eq!(kept(&off(step, by), true), step_back, "{step} {by}, ends");
             assert_eq!(kept(&every(step, 40), true), step_back, "{step}, exact ends");
         }
+        for (what, step, phase, expected) in [
+            ("closes of days at 23:58", DAY_MS, -2 * MINUTE_MS, -DAY_MS),
+            ("closes of weeks at 23:50", 7 * DAY_MS, -10 * MINUTE_MS, -7 * DAY_MS),
+            ("days at 00:02", DAY_MS, 2 * MINUTE_MS, 0),
+            ("days at 23:45", DAY_MS, -15 * MINUTE_MS, -15 * MINUTE_MS),
+            ("days of New York", DAY_MS, -7 * HOUR_MS, -7 * HOUR_MS),
+            ("days of India", DAY_MS, -330 * MINUTE_MS, -330 * MINUTE_MS),
+            ("days at 16:00", DAY_MS, 16 * HOUR_MS, 16 * HOUR_MS),
+            ("four hours", 4 * HOUR_MS, -2 * MINUTE_MS, -2 * MINUTE_MS),
+        ] {
+            let moved = |by: i64| -> Vec<i64> { every(step, 40).into_iter().map(|ms| ms + by).collect() };
+            assert_eq!(kept(&moved(phase), false), moved(expected), "{what}");
+        }
+        let late: Vec<i64> = (1..40).map(|nth| nth * DAY_MS - 30_000 - nth * 7_919 % 60_000).collect();
+        assert_eq!(kept(&late, false), every(DAY_MS, 39), "closes some seconds before midnight");
         let uneven: Vec<i64> = (1..40).map(|nth| nth * nth * 61_000).collect();
         assert_eq!(kept(&uneven, false), uneven, "no candles of one length");
     }

@@ -24,7 +24,8 @@ const ZONE_COLUMNS: &str = "tz timezone zone tzname utcoffset";
 pub(super) fn foreign_zone(sheet: &Sheet, time: usize, when: TimeStyle, cells: &[String]) -> Option<(String, String)> {
     // A footnote among the cells does not tell the zone.
     let filled = || cells.iter().map(|cell| cell.trim()).filter(|cell| when.ms(cell).is_some());
-    let is_local = |cell: &str| cell.contains(':') && without_zone(cell).is_some_and(|(rest, _)| rest == cell);
+    let has_clock = |cell: &str| cell.contains(':') || when == TimeStyle::Digits && cell.trim_end_matches(".0").len() > 8;
+    let is_local = |cell: &str| has_clock(cell) && without_zone(cell).is_some_and(|(rest, _)| rest == cell);
     if when == TimeStyle::Epoch || !filled().all(is_local) {
         return None;
     }

@@ -154,15 +154,41 @@ pub(super) fn volume(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColum
     if candidates.is_empty() {
         return Volume::None(illegible(sheet, &names));
     }
-    // The ratio of two volumes is the price.
-    for (i, tokens) in figures.iter().enumerate() {
-        for (j, money) in figures.iter().enumerate().filter(|(j, _)| *j != i) {
-            let (Some(right), Some(wrong)) = (pays(&ranges, tokens, money), pays(&ranges, money, tokens)) else { continue };
-            let fine = found.figures[3].iter().any(|close| !(0.8..=1.25).contains(close));
+    let are_counts = trade_counts(sheet, &candidates);
+    let among = Candidates { names: &names, columns: &candidates, figures: &figures, ranges: &ranges, style };
+    if let Some(volume) = of_pair(sheet, found, &among, &scales, &are_counts) {
+        return volume;
+    }
+    let (columns, figures): (Vec<usize>, Vec<Vec<f64>>) = candidates
+        .iter()
+        .copied()
+        .zip(figures.iter().cloned())
+        .zip(&are_counts)
+        .filter(|(_, is_count)| !**is_count)
+        .map(|(of, _)| of)
+        .unzip();
+    single(file, sheet, found, &Candidates { columns: &columns, figures: &figures, ..among })
+}
+
+/// The base volume of two columns whose ratio is the price. Of several such pairs, the one with the most money: purchases by takers are a
+/// part of all trades.
+fn of_pair(sheet: &Sheet, found: &CandleColumns, among: &Candidates<'_>, scales: &[f64], are_counts: &[bool]) -> Option<Volume> {
+    let Candidates { names, columns: candidates, figures, ranges, style } = *among;
+    let total = |at: usize| figures[at].iter().filter(|figure| figure.is_finite()).sum::<f64>();
+    let fine = found.figures[3].iter().any(|close| !(0.8..=1.25).contains(close));
+    // Of a row or two, a number of trades may be near anything; one with a point is none.
+    let may_be_tokens = |at: usize| !are_counts[at] || ranges.len() > 2 || sheet.column(candidates[at]).any(|cell| cell.contains('.'));
+    let (mut most, mut changing): (Option<(usize, f64)>, Option<Volume>) = (None, None);
+    for (i, tokens) in figures.iter().enumerate().filter(|(i, _)| may_be_tokens(*i)) {
+        for (j, money) in figures.iter().enumerate().filter(|(j, _)| *j != i && !are_counts[*j]) {
+            let (Some(right), Some(wrong)) = (pays(ranges, tokens, money), pays(ranges, money, tokens)) else { continue };
             if right >= 0.98 && (fine || counts(names.whole(candidates[i])) != Some(VolumeMeasure::Money)) {
-                return Volume::Column { at: candidates[i], style, is_sure: true, scale: scales[i] };
-            }
-            if scales[i] == 1.0 && scales[j] == 1.0 && right > 0.02 && wrong > 0.02 && right + wrong >= 0.95 {
+                let paid = total(j);
+                // Near a price of 1, tokens and money differ by less than this, and the order decides.
+                if most.is_none_or(|(_, known)| paid > known * 1.1) {
+                    most = Some((i, paid));
+                }
+            } else if scales[i] == 1.0 && scales[j] == 1.0 && right > 0.02 && wrong > 0.02 && right + wrong >= 0.95 && changing.is_none() {
                 let says = format!(
                     "its volumes `{}` and `{}` change places ({:.1}% of the rows have the tokens in the second); each row uses the \
                      order whose ratio is the price",
@@ -170,14 +196,22 @@ pub(super) fn volume(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColum
                     sheet.names[candidates[j]],
                     wrong * 100.0
                 );
-                return Volume::Made(VolumeRule { first: candidates[i], second: Some(candidates[j]), style, scale: 1.0 }, says);
+                changing = Some(Volume::Made(VolumeRule { first: candidates[i], second: Some(candidates[j]), style, scale: 1.0 }, says));
             }
         }
     }
-    single(file, sheet, found, &Candidates { names: &names, columns: &candidates, figures: &figures, ranges: &ranges, style })
+    most.map(|(i, _)| Volume::Column { at: candidates[i], style, is_sure: true, scale: scales[i] }).or(changing)
+}
+
+/// Which of these columns may be numbers of trades: whole numbers beside a column with fractions, where no names tell.
+fn trade_counts(sheet: &Sheet, columns: &[usize]) -> Vec<bool> {
+    let whole = |at: &usize| sheet.column(*at).take(200).all(|cell| cell.parse::<f64>().is_ok_and(|number| number.fract() == 0.0));
+    let whole: Vec<bool> = columns.iter().map(whole).collect();
+    if sheet.named || whole.iter().all(|whole| *whole) { vec![false; columns.len()] } else { whole }
 }
 
 /// Candidate volume columns, and their figures in the sample rows.
+#[derive(Clone, Copy)]
 struct Candidates<'a> {
     names: &'a Names,
     columns: &'a [usize],
@@ -317,14 +351,7 @@ fn candidates(sheet: &Sheet, found: &CandleColumns, names: &Names) -> Vec<usize>
             .take(50)
             .all(|cell| cell.parse::<f64>().is_ok_and(|number| number > 1e12 || (1.2e9..2e9).contains(&number) && cell.len() == 10))
     };
-    let mut free: Vec<usize> = free
-        .filter(|at| *at > found.prices.iter().copied().min().unwrap_or(0) || found.prices.iter().all(|price| price > at))
+    free.filter(|at| *at > found.prices.iter().copied().min().unwrap_or(0) || found.prices.iter().all(|price| price > at))
         .filter(|at| !price_like(at) && !time_like(at))
-        .collect();
-    // Whole numbers beside a column with fractions are trade counts.
-    let whole = |at: &usize| sheet.column(*at).take(200).all(|cell| cell.parse::<f64>().is_ok_and(|number| number.fract() == 0.0));
-    if free.iter().any(|at| !whole(at)) {
-        free.retain(|at| !whole(at));
-    }
-    free
+        .collect()
 }

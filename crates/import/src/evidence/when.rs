@@ -20,6 +20,8 @@ const READABLE: f64 = 0.98;
 /// Maximum number of cells that are no times, such as a total or a source below the table; and at most one in `ONE_OF` cells.
 const WORDS_MAX: usize = 2;
 const ONE_OF: usize = 5;
+/// Bytes of the longest time that is read, one with its zone's name behind it.
+const WRITTEN_MAX: usize = 80;
 const MONTHS: [&str; 12] =
     ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"];
 
@@ -28,7 +30,7 @@ const MONTHS: [&str; 12] =
 pub(crate) enum TimeStyle {
     /// Seconds, milliseconds, microseconds or nanoseconds since 1970, by magnitude.
     Epoch,
-    /// `20220817`, optionally followed by hours and minutes.
+    /// `20220817`, optionally followed by a time of day, with or without a gap between them.
     Digits,
     Excel,
     /// Year first, as in ISO 8601.
@@ -169,8 +171,9 @@ fn gap(times: &[i64]) -> i64 {
 pub(crate) fn is_written_out(text: &str) -> bool {
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     digits >= 3
-        && text.len() <= 48
+        && text.len() <= WRITTEN_MAX
         && [TimeStyle::YearFirst, TimeStyle::DayFirst, TimeStyle::MonthFirst].iter().any(|when| calendar(text.trim(), *when).is_some())
+        || iso_of_digits(text.trim()).is_some_and(|text| calendar(&text, TimeStyle::YearFirst).is_some())
 }
 
 fn in_bounds(ms: i64) -> Option<i64> {
@@ -198,6 +201,9 @@ fn epoch(text: &str) -> Option<i64> {
 }
 
 fn digits(text: &str) -> Option<i64> {
+    if let Some(text) = iso_of_digits(text) {
+        return calendar(&text, TimeStyle::YearFirst);
+    }
     let whole = text.strip_suffix(".0").unwrap_or(text);
     if !matches!(whole.len(), 8 | 10 | 12 | 14) || !whole.bytes().all(|digit| digit.is_ascii_digit()) {
         return None;
@@ -208,6 +214,26 @@ fn digits(text: &str) -> Option<i64> {
     in_bounds(NaiveDateTime::new(day, time).and_utc().timestamp_millis())
 }
 
+/// A day in digits and, behind a gap, its time of day, as ISO 8601: `2024-02-01 00:00:00` of `20240201 000000`.
+fn iso_of_digits(text: &str) -> Option<String> {
+    let (day, clock) = text.split_at_checked(8).filter(|_| text.len() <= WRITTEN_MAX)?;
+    let clock = clock.strip_prefix([' ', 'T', '_', '-'])?;
+    if !day.bytes().all(|digit| digit.is_ascii_digit()) {
+        return None;
+    }
+    let digits = clock.bytes().take_while(u8::is_ascii_digit).count();
+    let part = |from: usize, to: usize| clock.get(from..to).unwrap_or_default();
+    let clock = match digits {
+        1 | 2 if part(digits, digits + 1) == ":" => clock.to_owned(),
+        4 => format!("{}:{}{}", part(0, 2), part(2, 4), part(4, clock.len())),
+        6 => format!("{}:{}:{}{}", part(0, 2), part(2, 4), part(4, 6), part(6, clock.len())),
+        9 => format!("{}:{}:{}.{}{}", part(0, 2), part(2, 4), part(4, 6), part(6, 9), part(9, clock.len())),
+        _ => return None,
+    };
+    let part = |from: usize, to: usize| day.get(from..to).unwrap_or_default();
+    Some(format!("{}-{}-{} {clock}", part(0, 4), part(4, 6), part(6, 8)))
+}
+
 fn excel(text: &str) -> Option<i64> {
     let days: f64 = text.replace(',', ".").parse().ok()?;
     EXCEL.contains(&days).then(|| excel_day(days))?
@@ -215,9 +241,17 @@ fn excel(text: &str) -> Option<i64> {
 
 /// A date with an optional time of day: in numbers, or with the month's name.
 fn calendar(text: &str, order: TimeStyle) -> Option<i64> {
+    // The year may stand behind the time of day: `Mon Jan 01 00:00:00 UTC 2024`.
+    let last = text
+        .rsplit_once(' ')
+        .filter(|(rest, year)| rest.contains(':') && year.len() == 4 && year.bytes().all(|digit| digit.is_ascii_digit()));
+    let (text, year) = last.map_or((text, None), |(rest, year)| (rest, Some(year)));
     let (text, offset) = without_zone(text)?;
     let (day, time) = day_and_clock(text);
-    let day = date(day, order)?;
+    let day = match year {
+        Some(year) => date(&format!("{day} {year}"), order)?,
+        None => date(day, order)?,
+    };
     let ms = day.and_time(NaiveTime::MIN).and_utc().timestamp_millis() + time_of_day(time)? - offset;
     in_bounds(ms)
 }
@@ -225,21 +259,26 @@ fn calendar(text: &str, order: TimeStyle) -> Option<i64> {
 /// Splits off the time zone and returns its offset east of UTC in milliseconds. Other zone names are not supported.
 pub(crate) fn without_zone(text: &str) -> Option<(&str, i64)> {
     let text = text.trim();
-    for end in ["(UTC)", "+UTC", "UTC", "GMT", "Z"] {
-        if let Some(rest) = text.strip_suffix(end).filter(|rest| rest.ends_with(|c: char| c.is_ascii_digit() || c == ' ' || c == 'M')) {
-            return Some((rest.trim_end(), 0));
-        }
-    }
-    // +00:00, +0000, -05:30, only after a time.
-    if let Some(at) = text.rfind(['+', '-'])
-        && text[..at].contains(':')
+    // JavaScript puts the zone's name behind its offset: `GMT+0100 (Central European Standard Time)`.
+    let offset = text.strip_suffix(')').and_then(|rest| rest.rsplit_once('(')).map_or(text, |(rest, _)| rest.trim_end());
+    // +00:00, +0000, -05:30, only after a time; GMT+0000, UTC+8.
+    if let Some(at) = offset.rfind(['+', '-'])
+        && offset[..at].contains(':')
     {
-        let digits: String = text[at + 1..].chars().filter(|c| *c != ':').collect();
+        let before = offset[..at].trim_end();
+        let rest = ["GMT", "UTC"].iter().find_map(|zone| before.strip_suffix(zone));
+        let digits: String = offset[at + 1..].chars().filter(|c| *c != ':').collect();
+        let digits = if digits.len() == 1 && rest.is_some() { format!("0{digits}") } else { digits };
         if matches!(digits.len(), 2 | 4) && digits.bytes().all(|digit| digit.is_ascii_digit()) {
             let hours: i64 = digits[..2].parse().ok()?;
             let minutes: i64 = digits.get(2..).filter(|rest| !rest.is_empty()).map_or(Some(0), |rest| rest.parse().ok())?;
-            let sign = if text.as_bytes()[at] == b'-' { -1 } else { 1 };
-            return Some((text[..at].trim_end(), sign * (hours * 60 + minutes) * MINUTE_MS));
+            let sign = if offset.as_bytes()[at] == b'-' { -1 } else { 1 };
+            return Some((rest.unwrap_or(before).trim_end(), sign * (hours * 60 + minutes) * MINUTE_MS));
+        }
+    }
+    for end in ["(UTC)", "+UTC", "UTC", "GMT", "Z"] {
+        if let Some(rest) = text.strip_suffix(end).filter(|rest| rest.ends_with(|c: char| c.is_ascii_digit() || c == ' ' || c == 'M')) {
+            return Some((rest.trim_end(), 0));
         }
     }
     Some((text, 0))
@@ -353,6 +392,11 @@ mod tests {
             ("1.6907184e9", TimeStyle::Epoch, NOON),
             ("20230730", TimeStyle::Digits, DAY),
             ("202307301200", TimeStyle::Digits, NOON),
+            ("20230730 120000", TimeStyle::Digits, NOON),
+            ("20230730 12:00:00.000", TimeStyle::Digits, NOON),
+            ("20230730T120000Z", TimeStyle::Digits, NOON),
+            ("20230730T140000+0200", TimeStyle::Digits, NOON),
+            ("20230730-1200", TimeStyle::Digits, NOON),
             ("45137", TimeStyle::Excel, DAY),
             ("45137.5", TimeStyle::Excel, NOON),
             ("2023-07-30", TimeStyle::YearFirst, DAY),
@@ -369,6 +413,12 @@ mod tests {
             ("30-Jul-23", TimeStyle::YearFirst, DAY),
             ("Jul-30-2023 12:00:00 PM +UTC", TimeStyle::YearFirst, NOON),
             ("Sun, 30 Jul 2023 12:00:00 GMT", TimeStyle::YearFirst, NOON),
+            ("Sun Jul 30 2023 12:00:00 GMT+0000", TimeStyle::YearFirst, NOON),
+            ("Sun Jul 30 2023 14:00:00 GMT+0200 (Central European Summer Time)", TimeStyle::YearFirst, NOON),
+            ("Sun Jul 30 2023 12:00:00 GMT+0000 (UTC)", TimeStyle::YearFirst, NOON),
+            ("2023-07-30 20:00:00 UTC+8", TimeStyle::YearFirst, NOON),
+            ("Sun Jul 30 12:00:00 UTC 2023", TimeStyle::YearFirst, NOON),
+            ("Sun Jul 30 12:00:00 +0000 2023", TimeStyle::YearFirst, NOON),
             ("07-30-2023", TimeStyle::MonthFirst, DAY),
             ("7/30/2023 12:00", TimeStyle::MonthFirst, NOON),
             ("7/30/2023 12:00:00 AM", TimeStyle::MonthFirst, DAY),
@@ -376,7 +426,23 @@ mod tests {
         ] {
             assert_eq!((TimeStyle::of(&[text]), when.ms(text)), (Ok(Some(when)), Some(ms)), "{text}");
         }
-        for text in ["1234", "0.5", "hello", "13:00", "1.5", "2023", "2023-13-40", "EST 2023-01-01 10:00 EST"] {
+        for text in [
+            "1234",
+            "0.5",
+            "hello",
+            "13:00",
+            "1.5",
+            "2023",
+            "2023-13-40",
+            "EST 2023-01-01 10:00 EST",
+            "20230730 1",
+            "20230732 120000",
+            "20230730 250000",
+            "17000000-0001",
+            "2023-07-30 10:00 (CET)",
+            "2023-07-30 10:00 GMT+1 hour",
+            "Sun Jul 30 12:00:00 EST 2023",
+        ] {
             assert_eq!(TimeStyle::of(&[text]), Ok(None), "{text}");
         }
     }

@@ -63,7 +63,8 @@ pub(crate) fn open(file: &FileToImport<'_>, table: &str) -> Result<ImportPlan, R
     }
     in_unit(file, schema, &columns, &mut take, &plan)?;
     if schema.name == "yields" {
-        take = without_what_may_lack(take, sheet, schema)?;
+        let (newest, assumed) = yields::newest(file, sheet, schema, without_what_may_lack(take, sheet, schema)?)?;
+        (take, plan) = (newest, plan.noting(assumed));
         plan = yields::in_percent(file, sheet, &mut take, plan)?.noting(yields::category_assumed(&take, sheet, schema)?);
     }
     plan = fees::in_fraction(file, sheet, schema, &mut take, plan)?;

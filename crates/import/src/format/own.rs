@@ -70,7 +70,9 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         plan = plan.saying("its `total_supply` is in base units, so it is converted with each token's decimals");
     }
     if schema.name == "yields" {
-        plan = yields::in_percent(file, sheet, &mut take, plan)?;
+        let (newest, assumed) = yields::newest(file, sheet, schema, take)?;
+        take = newest;
+        plan = yields::in_percent(file, sheet, &mut take, plan.noting(assumed))?;
     }
     plan = fees::in_fraction(file, sheet, schema, &mut take, plan)?;
     plan.takes.push(take);

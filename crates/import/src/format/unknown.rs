@@ -9,7 +9,7 @@ use super::{
         },
         names::{CHAIN as CHAINS, NAME, Names, SYMBOL, TOKEN, plain},
         notation,
-        refusal::{ADDRESS, CHAIN, COLUMN, DEX, OURS, PROTOCOL, Refusal, TABLE, UNIT},
+        refusal::{ADDRESS, CHAIN, COLUMN, DEX, OURS, PROTOCOL, Refusal, TABLE, UNIT, VALUE},
         sheet::Sheet,
         sniff::Sniffed,
     },
@@ -217,6 +217,7 @@ fn refusal(sheet: &Sheet, near: &NearTable, found: &[Option<usize>]) -> Refusal 
     let free = |kind: Kind| (0..sheet.names.len()).any(|at| !fit.contains(&Some(at)) && holds_kind(sheet, at, kind));
     let (mut lacking, mut say, mut lines, mut sets) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (mut can_be, mut has_lists) = (true, false);
+    let has_texts = (0..sheet.names.len()).any(|at| !fit.contains(&Some(at)) && kind(sheet.column(at).take(200)) == CellKind::Text);
     for (((ours, _, kind), named), at) in near.columns.iter().zip(found).zip(&fit) {
         if let (Some(at), Kind::Addresses) = (at, kind)
             && let Some(between) = sheet.column(*at).find_map(|cell| cell.chars().find(|c| LIST.contains(c)))
@@ -250,6 +251,8 @@ fn refusal(sheet: &Sheet, near: &NearTable, found: &[Option<usize>]) -> Refusal 
             "chain" => Some(CHAIN),
             "dex_id" => Some(DEX),
             "protocol" => Some(PROTOCOL),
+            // The history of one pool does not name it.
+            "symbol" if table == "yields" && !has_texts => Some(VALUE),
             _ => None,
         };
         match same {

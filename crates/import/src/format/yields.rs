@@ -3,14 +3,17 @@
 use super::{
     super::{
         evidence::number::NumberStyle,
-        names::plain,
+        names::{Names, plain},
         refusal::{Refusal, UNIT},
+        rows::{Edited, cells, put},
         sheet::Sheet,
     },
     FileToImport, ImportPlan, Take,
 };
 use crate::AmountUnit;
 use model::schema::{self, TableSchema};
+use source::SourceBatch;
+use std::collections::HashMap;
 use store::load::bind::bind;
 
 /// Schema columns in percent a year.
@@ -49,6 +52,68 @@ pub(super) fn unit_shown(sheet: &Sheet, at: usize) -> Option<AmountUnit> {
 fn example_cell(sheet: &Sheet, at: usize) -> &str {
     let filled = || sheet.column(at).filter(|cell| !cell.is_empty());
     filled().find(|cell| cell.parse() != Ok(0.0)).or_else(|| filled().next()).unwrap_or_default()
+}
+
+/// Names of columns with the time of a row.
+const TIMES_OF_ROWS: &str = "timestamp time datetime date day unix asof snapshot snapshotdate createdat dt 日期 时间";
+/// Added column that marks the newest row of each pool.
+const NEWEST: &str = "newest of its pool";
+/// Columns that tell pools apart where none has their ids.
+const POOL_NAME: [&str; 4] = ["protocol", "chain", "symbol", "pool_meta"];
+/// Maximum number of pools in a history.
+const POOLS_MAX: usize = 1_000_000;
+
+/// Keeps the newest row of each pool, if the file holds their history; the table has one row per pool. Rows of the newest time all stay, as
+/// several pools may have one name.
+pub(super) fn newest(
+    file: &FileToImport<'_>,
+    sheet: &Sheet,
+    schema: &'static TableSchema,
+    take: Take,
+) -> Result<(Take, Option<String>), Refusal> {
+    let bound = bind(schema, &take.manifest, &sheet.names)?;
+    let raw = |ours: &str| bound.iter().find(|bound| bound.column.name == ours).and_then(|bound| bound.raw.clone());
+    let times = Names::of(&sheet.names).in_order(TIMES_OF_ROWS).find_map(|at| {
+        let read = sheet.when(&sheet.column(at).collect::<Vec<_>>()).ok().flatten();
+        Some((sheet.names[at].clone(), read.filter(|_| bound.iter().all(|bound| bound.raw.as_ref() != Some(&sheet.names[at])))?))
+    });
+    let Some((time, when)) = times.filter(|_| sheet.named) else { return Ok((take, None)) };
+    let (id, used) = (raw("pool"), time.clone());
+    let names: Vec<String> = id.clone().map_or_else(|| POOL_NAME.iter().filter_map(|ours| raw(ours)).collect(), |id| vec![id]);
+    let keyed = move |batch: &SourceBatch| -> Vec<(String, Option<i64>)> {
+        let parts: Vec<Vec<Option<String>>> = names.iter().map(|name| cells(batch, name)).collect();
+        let key = |row: usize| parts.iter().map(|part| part[row].as_deref().unwrap_or_default()).collect::<Vec<_>>().join("\n");
+        let ms = |cell: Option<String>| cell.and_then(|cell| when.ms(&cell));
+        cells(batch, &time).into_iter().enumerate().map(|(row, cell)| (key(row), ms(cell))).collect()
+    };
+    let (mut last, mut rows, mut older) = (HashMap::<String, i64>::new(), 0, false);
+    let mut again = sheet.rows(file.sniffed)?;
+    while let Some(batch) = again.next_batch()? {
+        for (key, ms) in keyed(&batch) {
+            let Some(ms) = ms else { continue };
+            rows += 1;
+            let known = last.entry(key).or_insert(ms);
+            older |= *known != ms;
+            *known = ms.max(*known);
+        }
+        if last.len() > POOLS_MAX {
+            return Ok((take, None));
+        }
+    }
+    // A few rows of one name and other times may be pools that were measured one after the other.
+    if !older || id.is_none() && rows * 2 < last.len() * 3 {
+        return Ok((take, None));
+    }
+    let rows = Edited::over(take.rows, [NEWEST], move |batch| {
+        let is_newest = |(key, ms): (String, Option<i64>)| Some(if last.get(&key).copied() == ms { "yes" } else { "no" }.to_owned());
+        let marks: Vec<Option<String>> = keyed(batch).into_iter().map(is_newest).collect();
+        put(batch, NEWEST, marks);
+    });
+    let says = "assumed: its rows are the history of pools, as rows of one protocol, chain, symbol and pool_meta are of several times; the newest \
+                row of each is taken";
+    let mut take = Take { rows, ..take }.keep(NEWEST, &["yes"], "are earlier rows of the same pool");
+    take.worked_out.push(used);
+    Ok((take, id.is_none().then(|| says.to_owned())))
 }
 
 /// The note on pools without a category, which the loader counts as vaults.
