@@ -182,7 +182,7 @@ pub(super) fn with_stated_places(file: &FileToImport<'_>, sheet: &Sheet, found: 
     }
     found.places = places;
     let assumed = format!(
-        "assumed: the last {places} digits of its prices, which are whole numbers, are decimals, as {says}; if the prices are in USD as they are, say --unit \
+        "assumed: the last {places} digits of its prices, which are whole numbers, are decimals, as {says}; if the prices are in USD as written, pass --unit \
          whole"
     );
     found.notes.extend((unit != Some(AmountUnit::Raw)).then_some(assumed));
