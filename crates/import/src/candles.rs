@@ -11,7 +11,7 @@ mod times;
 mod volume_units;
 mod volumes;
 
-pub(super) use self::columns::{PRICES, has_close_times};
+pub(super) use self::columns::{PRICES, has_close_times, header_words};
 use self::{
     columns::{CandleColumns, TIME_AND_PRICES, columns, refusal},
     volumes::{Volume, VolumeRule},

@@ -31,6 +31,8 @@ use store::{load, origin::Origin, repeats};
 
 /// Tables whose rows belong to a token; the rows are visible only if that token is in `tokens`.
 const ABOUT_TOKENS: &[&str] = &["candles", "holders", "holder_counts", "transfers", "posts"];
+/// Members beside a table that name its chain; ids are the surest.
+const BESIDE_CHAIN: [&str; 5] = ["chainid", "chain", "chainname", "network", "blockchain"];
 /// Rows in a file's preview.
 const SHOWN: usize = 5;
 
@@ -79,6 +81,11 @@ impl Run<'_> {
         }
         self.refused.remove(&source);
         self.approximate.extend(file.approximate);
+        let is_chain_assumed = !chain_told && file.needed.iter().any(|token| !self.tokens.has(token));
+        let note = format!("assumed: the chain of its tokens is `{}`, as the file names none", about.1);
+        if is_chain_assumed && !file.tokens.is_empty() {
+            file.notes.push(note.clone());
+        }
         for frame in &file.tokens {
             self.tokens.add(frame);
             report.says.extend(self.tokens.sharing(frame));
@@ -91,9 +98,8 @@ impl Run<'_> {
         };
         let origin = |notes| Origin::new(&sniffed.name, &format.title, file.needed.iter().copied(), self.options.words(&[]), notes);
         self.origins.extend(report.taken.iter().map(|taken| (source, taken.table, origin(notes_of(taken.table)))));
-        if !chain_told && file.needed.iter().any(|token| !self.tokens.has(token)) {
+        if is_chain_assumed && file.tokens.is_empty() {
             // The note is about the tokens it adds, which are rows of another table.
-            let note = format!("assumed: the chain of its tokens is `{}`, as the file names none", about.1);
             self.origins.push((source, "tokens", origin(vec![note.clone()])));
             report.says.push(format!("{note}; to change it, pass --chain"));
         }
@@ -106,7 +112,8 @@ impl Run<'_> {
 
     /// Plans how to read the file, with the options applied.
     fn plan(&mut self, sniffed: &Sniffed, format: &FormatRow, report: &mut FileReport) -> Result<ImportPlan, NotTaken> {
-        let chain = self.options.chain.clone().unwrap_or_else(default_chain);
+        let named = sniffed.sheet.as_ref().and_then(named_chain);
+        let chain = self.options.chain.clone().or_else(|| named.clone()).unwrap_or_else(default_chain);
         let hints = TokenHints::of(self.options, &chain);
         let file = FileToImport {
             sniffed,
@@ -123,15 +130,17 @@ impl Run<'_> {
             None => format.plan(&file)?.with_options(&file)?,
         };
         if self.options.chain.is_none() && plan.chain.is_none() {
-            plan.chain = sniffed.sheet.as_ref().and_then(named_chain);
+            plan.chain = named;
         }
         self.hold_to_one_token(sniffed, &plan)?;
         report.says.clone_from(&plan.says);
         report.says.extend(sniffed.sheet.iter().flat_map(|sheet| sheet.says.iter().cloned()));
-        if sniffed.sheet.as_ref().is_some_and(Sheet::is_windows_1252) {
+        if let Some(encoding) = sniffed.sheet.as_ref().and_then(Sheet::encoding) {
+            let name = encoding.name();
+            let assumed = if encoding.is_western() { "" } else { "assumed: " };
             report
                 .says
-                .push("the text is not UTF-8 and is read as Windows-1252; if names look wrong, save the file as UTF-8 first".to_owned());
+                .push(format!("{assumed}the text is not UTF-8 and is read as {name}; if names look wrong, save the file as UTF-8 first"));
         }
         report.movements = sniffed.sheet.as_ref().map_or_else(Vec::new, |sheet| repeats::movements(&sheet.names));
         self.context.decimals.extend(plan.decimals.iter().map(|(token, decimals)| (*token, Some(*decimals))));
@@ -333,10 +342,13 @@ fn default_chain() -> Chain {
     Chain::known("eth").unwrap_or_else(Chain::unknown)
 }
 
-/// The chain that a column of the sample rows names, if there is only one.
+/// The chain that a column of the sample rows names, if there is only one, or a member beside them: `chain_name: avalanche-mainnet`.
 fn named_chain(sheet: &Sheet) -> Option<Chain> {
-    let at = Names::of(&sheet.names).find("chain network blockchain chainname").filter(|_| sheet.named)?;
-    let chains: Vec<Option<Chain>> = sheet.different(at).into_iter().map(Chain::known).collect();
+    let known = |text: &str| Chain::known(text).or_else(|| Chain::known(text.trim().strip_suffix("-mainnet")?));
+    let Some(at) = Names::of(&sheet.names).find("chain network blockchain chainname chainid").filter(|_| sheet.named) else {
+        return BESIDE_CHAIN.iter().find_map(|name| known(sheet.beside(name)?));
+    };
+    let chains: Vec<Option<Chain>> = sheet.different(at).into_iter().map(known).collect();
     let first = chains.first()?.clone()?;
     chains.iter().all(|chain| chain.as_ref() == Some(&first)).then_some(first)
 }

@@ -8,6 +8,7 @@ mod combine;
 mod database;
 mod describe;
 mod edits;
+mod encoding;
 mod evidence;
 mod file;
 mod finish;
@@ -22,6 +23,7 @@ mod quality;
 mod refusal;
 mod report;
 mod rows;
+mod script;
 mod seams;
 mod sheet;
 mod sniff;
@@ -242,7 +244,7 @@ impl Run<'_> {
             }
             match formats.recognised(&sniffed) {
                 _ if self.options.table.is_some() => known.push((path, sniffed, formats.mapped())),
-                None => self.refuse(FileReport::new(path, &sniffed.name), &format::unknown(&sniffed), Some(&sniffed)),
+                None => self.refuse(FileReport::new(path, &sniffed.name), &format::unknown(&sniffed, self.options), Some(&sniffed)),
                 Some(format) => known.push((path, sniffed, format)),
             }
         }

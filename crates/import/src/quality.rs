@@ -25,6 +25,8 @@ const BROKEN_MIN: u64 = 2;
 const FIGURES: &[&str] = &["price", "market_cap", "total_supply", "holders"];
 /// Maximum share of unreadable rows, for any table.
 const UNREADABLE_MAX: f64 = 0.5;
+/// Maximum share of rows that cannot be told apart into cells: where it is more, the file is written in another way than it is read.
+const MALFORMED_MAX: f64 = 0.05;
 
 /// The defect for which a file is refused, and the remedy.
 struct Flaw {
@@ -58,6 +60,7 @@ fn flaw(table: &str, amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
     // A token's figure that cannot be is left empty; the transfers of one such token repeat it.
     let most = if table == "tokens" { UNREADABLE_MAX } else { BROKEN_MAX };
     let many = broken >= BROKEN_MIN && broken as f64 > most * rows || amount.bad as f64 > UNREADABLE_MAX * rows && amount.bad < amount.rows;
+    let many = many || amount.malformed > BROKEN_MIN && amount.malformed as f64 > MALFORMED_MAX * rows && amount.bad < amount.rows;
     if !many {
         // A token list may well omit the supply of tokens whose decimals it lacks.
         return if table == "tokens" {

@@ -17,7 +17,7 @@ use super::{
     rows::GeneratedRows,
     sniff::Sniffed,
 };
-use source::{self, Layout, RowSource};
+use source::{self, Layout, RowSource, TextEncoding};
 
 /// Rows in the sample.
 pub(super) const ROWS: usize = 2_000;
@@ -57,13 +57,13 @@ enum SheetSource {
 }
 
 impl Sheet {
-    /// The table in delimited text, given its first rows, its delimiter and whether it is in Windows-1252.
-    pub(super) fn separated(rows: &[NumberedRow], delimiter: u8, windows_1252: bool) -> Option<Self> {
+    /// The table in delimited text, given its first rows, and the layout as far as it is known.
+    pub(super) fn separated(rows: &[NumberedRow], layout: Layout) -> Option<Self> {
         let laid = header::text_layout(rows)?;
-        let layout =
-            Layout { skip: laid.skip, names: Some(laid.names.clone()), delimiter: Some(delimiter), windows_1252, ..Layout::default() };
-        let first = rows[laid.first.min(rows.len())..].iter().take(ROWS).map(|(_, row)| row.clone()).collect();
-        Some(Self::laid(laid, first, delimiter == b';', SheetSource::Separated(layout)))
+        let delimiter = layout.delimiter;
+        let layout = Layout { skip: laid.skip, names: Some(laid.names.clone()), joins_first: laid.joins_first, ..layout };
+        let first = rows[laid.first.min(rows.len())..].iter().take(ROWS).map(|(_, row)| laid.joined(row.clone())).collect();
+        Some(Self::laid(laid, first, delimiter == Some(b';'), SheetSource::Separated(layout)))
     }
 
     pub(super) fn json(json: Json) -> Self {
@@ -82,7 +82,7 @@ impl Sheet {
     pub(super) fn cells(rows: Vec<Vec<String>>) -> Option<Self> {
         let lines: Vec<NumberedRow> = rows.into_iter().enumerate().filter(|(_, row)| row.iter().any(|cell| !cell.is_empty())).collect();
         let laid = header::text_layout(&lines)?;
-        let rows: Vec<Vec<String>> = lines.into_iter().skip(laid.first).map(|(_, row)| row).collect();
+        let rows: Vec<Vec<String>> = lines.into_iter().skip(laid.first).map(|(_, row)| laid.joined(row)).collect();
         let first = rows.iter().take(ROWS).cloned().collect();
         Some(Self::laid(laid, first, false, SheetSource::Cells(Arc::new(rows))))
     }
@@ -195,9 +195,14 @@ impl Sheet {
         TimeStyle::of(cells).or_else(|AmbiguousDate| self.dates.map(Some).ok_or(AmbiguousDate))
     }
 
-    /// Whether its text is in Windows-1252.
-    pub(super) fn is_windows_1252(&self) -> bool {
-        matches!(&self.source, SheetSource::Separated(layout) if layout.windows_1252)
+    /// The encoding of a text that is not UTF-8.
+    pub(super) fn encoding(&self) -> Option<TextEncoding> {
+        if let SheetSource::Separated(layout) = &self.source { layout.encoding } else { None }
+    }
+
+    /// Whether a dataset, which knows commas and quotes only, would read its text otherwise.
+    pub(super) fn is_read_by_import_alone(&self) -> bool {
+        matches!(&self.source, SheetSource::Separated(layout) if layout.encoding.is_some() || layout.blanks || layout.joins_first)
     }
 
     /// Whether its cells are text rather than values of a typed format.

@@ -11,8 +11,10 @@ use std::{
 use tempfile::TempPath;
 
 use super::{
-    archive, database,
+    archive, database, encoding,
+    evidence::{CellKind, kind},
     outline::{First, Outline},
+    script,
     sheet::{self, Sheet, header::NumberedRow, json::Json},
     workbook,
 };
@@ -46,6 +48,10 @@ const KNOWN_STARTS: [&[u8]; 11] = [
     b"\xfe\xff",
     b"\xef\xbb\xbf",
 ];
+/// The first line of a pointer of Git LFS.
+const LFS: &[u8] = b"version https://git-lfs.github.com/spec/";
+/// Bytes in which drawn lines are looked for.
+const DRAWN_LOOKED: usize = 8 << 10;
 /// A byte that does not occur in text.
 const BINARY: u8 = 0;
 
@@ -324,13 +330,24 @@ fn text_shape(place: &FileLocation, name: &str, head: &[u8], notes: &mut Vec<Str
     if let Some(packed) = packed_as(&first) {
         return Err(format!("is {packed}, which is not supported; unpack it first"));
     }
-    let decoded = source::of_windows_1252(&first);
-    let windows_1252 = decoded.is_some();
-    let first = decoded.unwrap_or(first);
+    if is_no_text(&first) {
+        return Err(NO_TEXT.to_owned());
+    }
+    if first.starts_with(LFS) {
+        return Err("is a Git LFS pointer, which only stands for the file; run `git lfs pull` in its repository, and import the file \
+                    itself"
+            .to_owned());
+    }
+    if is_drawn(&first) {
+        return Err("is a table drawn with box characters, which tokendeck does not read; export it as CSV or JSON".to_owned());
+    }
+    let (encoding, first) = match encoding::of(&first)? {
+        Some((encoding, decoded)) => (Some(encoding), decoded.into_bytes()),
+        None => (None, first),
+    };
     let start = first.iter().find(|byte| !byte.is_ascii_whitespace()).copied();
     match start {
         None => return Err("contains only white space: there is nothing to import".to_owned()),
-        _ if is_no_text(&first) => return Err(NO_TEXT.to_owned()),
         Some(b'<') if is_page(&first) => return Err("is a web page or XML, not a table; save its table as CSV".to_owned()),
         Some(b'{' | b'[') => {
             if let Some(keys) = first_line(&first, name) {
@@ -339,8 +356,13 @@ fn text_shape(place: &FileLocation, name: &str, head: &[u8], notes: &mut Vec<Str
         }
         _ => {}
     }
-    if matches!(start, Some(b'{' | b'[')) {
+    let called = script::json_in(&first).is_some();
+    if matches!(start, Some(b'{' | b'[')) || called {
         let mut text = source::whole_text(place.open()?, head, JSON_MAX)?;
+        if called {
+            text = script::json_of(text)?;
+            notes.push("the file is JavaScript, and only the JSON in it is read".to_owned());
+        }
         let outline = Outline::of(&text).or_else(|error| {
             let (plain, count) = source::without_nan(&text).ok_or(error)?;
             text = plain;
@@ -350,12 +372,23 @@ fn text_shape(place: &FileLocation, name: &str, head: &[u8], notes: &mut Vec<Str
         let sheet = Json::of(&text)?.map(Sheet::json);
         return Ok((FileShape::Json { text, outline }, sheet));
     }
-    let (rows, delimiter) = first_rows(&first);
+    let (rows, delimiter, blanks) = first_rows(&first);
     if rows.is_empty() {
         return Err("cannot be read as rows of text".to_owned());
     }
-    let sheet = Sheet::separated(&rows, delimiter, windows_1252);
+    let sheet = Sheet::separated(&rows, Layout { delimiter: Some(delimiter), encoding, blanks, ..Layout::default() });
     Ok((FileShape::Rows(rows.into_iter().map(|(_, row)| row).collect()), sheet))
+}
+
+/// Whether half of the lines have two vertical lines that separate cells, as terminals draw tables.
+fn is_drawn(text: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(&text[..text.len().min(DRAWN_LOOKED)]);
+    let (mut all, mut drawn) = (0, 0);
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let bars = line.chars().filter(|c| ('\u{2500}'..='\u{257f}').contains(c)).count();
+        (all, drawn) = (all + 1, drawn + usize::from(bars > 1));
+    }
+    drawn > 2 && drawn * 2 > all
 }
 
 /// Whether the text is HTML or XML. MetaTrader's `<DATE>` headers are neither.
@@ -379,8 +412,9 @@ fn first_line(text: &[u8], name: &str) -> Option<Vec<String>> {
     lines.next().map_or_else(is_named, |next| next.first() == first.first()).then_some(keys)
 }
 
-/// The first rows of delimited text, and its delimiter: the one that gives most rows the same number of cells.
-fn first_rows(text: &[u8]) -> (Vec<NumberedRow>, u8) {
+/// The first rows of delimited text, and its delimiter: the one that gives most rows the same number of cells. Runs of blanks separate cells
+/// where they alone make columns of numbers and times, and the delimiter is then a tab.
+fn first_rows(text: &[u8]) -> (Vec<NumberedRow>, u8, bool) {
     let end = text.iter().rposition(|byte| *byte == b'\n').unwrap_or(text.len());
     let whole = if text.len() < LOOKED { text } else { &text[..end] };
     let unspaced = without_blanks_at_quotes(whole);
@@ -395,7 +429,24 @@ fn first_rows(text: &[u8]) -> (Vec<NumberedRow>, u8) {
     // Ties go to the most common delimiter.
     let delimiter =
         DELIMITERS.into_iter().rev().max_by_key(|delimiter| even(*delimiter)).filter(|delimiter| even(*delimiter) > 0).unwrap_or(b',');
-    (rows_by(whole, delimiter, sheet::ROWS), delimiter)
+    if !are_figures(&rows_by(whole, delimiter, 200)) {
+        let tabs = source::tabs_for_blanks(whole);
+        if are_figures(&rows_by(&tabs, b'\t', 200)) {
+            return (rows_by(&tabs, b'\t', sheet::ROWS), b'\t', true);
+        }
+    }
+    (rows_by(whole, delimiter, sheet::ROWS), delimiter, false)
+}
+
+/// Whether all rows below the first have the same two cells or more, and every column holds numbers, times or addresses.
+fn are_figures(rows: &[NumberedRow]) -> bool {
+    let [_, (_, second), ..] = rows else { return false };
+    let below = || rows.iter().skip(1).map(|(_, row)| row);
+    let cells = |at: usize| below().filter_map(move |row| row.get(at)).map(String::as_str);
+    second.len() > 1
+        && rows.len() > 2
+        && below().all(|row| row.len() == second.len())
+        && (0..second.len()).all(|at| !matches!(kind(cells(at)), CellKind::Text | CellKind::Empty))
 }
 
 /// The text without the blanks around quoted cells, as it is read.
@@ -419,7 +470,8 @@ fn without_blanks_at_quotes(text: &[u8]) -> Vec<u8> {
 }
 
 fn rows_by(text: &[u8], delimiter: u8, most: usize) -> Vec<NumberedRow> {
-    let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).delimiter(delimiter).from_reader(text);
+    let escape = source::has_backslashed_quotes(text, delimiter).then_some(b'\\');
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).delimiter(delimiter).escape(escape).from_reader(text);
     let mut rows = Vec::new();
     let (mut line, mut counted) = (0, 0);
     let mut record = csv::ByteRecord::new();
@@ -429,7 +481,8 @@ fn rows_by(text: &[u8], delimiter: u8, most: usize) -> Vec<NumberedRow> {
         let start = start + text[start..].iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
         line += text[counted..start].split(|byte| *byte == b'\n').count() - 1;
         counted = start;
-        rows.push((line, record.iter().map(|field| String::from_utf8_lossy(field).trim().to_owned()).collect()));
+        let cell = |field: &[u8]| source::without_formula(String::from_utf8_lossy(field).trim()).to_owned();
+        rows.push((line, record.iter().map(cell).collect()));
     }
     rows
 }
@@ -458,11 +511,18 @@ impl Sniffed {
         let flat = match &self.shape {
             FileShape::JsonLines(names) => !names.is_empty(),
             FileShape::Rows(_) | FileShape::Columns(_) => true,
-            FileShape::Json { outline, .. } => matches!(outline.list(""), Some(First::Object(_))),
+            // A dataset does not look for JSON in a script.
+            FileShape::Json { outline, .. } => {
+                let scripted = self.head.first().is_some_and(|byte| byte.is_ascii_alphabetic() || b"/)_$".contains(byte));
+                matches!(outline.list(""), Some(First::Object(_))) && !scripted
+            }
             FileShape::Cells => false,
         };
-        let decoded = self.sheet.as_ref().is_some_and(Sheet::is_windows_1252);
-        flat && !decoded && self.copied.is_none() && matches!(self.place, FileLocation::File(_)) && source::format_of(&self.name).is_some()
+        let read_otherwise = self.sheet.as_ref().is_some_and(Sheet::is_read_by_import_alone);
+        flat && !read_otherwise
+            && self.copied.is_none()
+            && matches!(self.place, FileLocation::File(_))
+            && source::format_of(&self.name).is_some()
     }
 
     pub(super) fn head(&self) -> &[u8] {

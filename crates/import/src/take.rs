@@ -47,6 +47,9 @@ impl From<Cancelled> for NotTaken {
     }
 }
 
+/// Maximum number of malformed last rows that are notes below the table.
+const LAST_MAX: u64 = 10;
+
 /// Receives rows with their row numbers in the source.
 type RowSink<'a> = dyn FnMut(DataFrame, &[u32]) -> Result<(), NotTaken> + 'a;
 
@@ -56,6 +59,8 @@ pub(super) struct RowCounts {
     pub rows: u64,
     /// Rows that could not be read.
     pub bad: u64,
+    /// Those of them that could not be told apart into cells, but for the last rows.
+    pub malformed: u64,
     /// Rows dropped by the filter.
     pub left_out: u64,
     /// Rows that break a rule of `invariants`.
@@ -96,6 +101,7 @@ impl Reading<'_> {
         outcome.map(|()| RowCounts {
             rows: rows.rows,
             bad: rows.rows_bad,
+            malformed: rows.malformed - rows.malformed_last.min(LAST_MAX),
             left_out: rows.left_out,
             broken: rows.broken,
             unread: rows.unread(),

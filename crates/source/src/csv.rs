@@ -5,10 +5,16 @@ use super::{
     ColumnFilter, RowSource, SourceBatch,
     records::Records,
     text::{Input, RECORD_MAX},
+    without_formula,
 };
 
 /// Maximum bytes that are read twice because of unclosed quotes.
 const REREAD_MAX: usize = 256 << 20;
+
+/// Bytes of the beginning that tell how quotes inside quotes are written.
+const LOOKED: usize = 32 << 10;
+/// Said of a file of MySQL.
+const BACKSLASHED: &str = "assumed: a backslash before a quote means a quote inside the cell, as the first rows show";
 
 const RAGGED: &str = "the row has more or fewer fields than the header; it is rejected";
 const UNCLOSED: &str = "a quote is never closed; the row is rejected";
@@ -23,6 +29,10 @@ pub(super) struct CsvRows {
     fields: Vec<Field>,
     reread: usize,
     started: bool,
+    /// Whether quotes inside quotes are written `\"`, as by MySQL, not doubled.
+    backslashed: bool,
+    /// Whether the first two fields of a row with one too many are one, a date with the delimiter in it.
+    pub(super) joins_first: bool,
 }
 
 /// Range of a field in the record, without quotes.
@@ -30,7 +40,7 @@ pub(super) struct CsvRows {
 struct Field {
     start: usize,
     end: usize,
-    /// Whether it contains doubled quotes.
+    /// Whether it contains doubled quotes, or ones behind a backslash.
     doubled: bool,
 }
 
@@ -48,6 +58,8 @@ enum State {
     Start,
     Plain,
     Quoted,
+    /// After a backslash inside quotes, in a file that writes quotes so.
+    Backslash,
     /// After a quote inside quotes: the closing one, or the first of a doubled one.
     Quote,
     /// After blanks behind a closing quote.
@@ -85,6 +97,7 @@ impl CsvRows {
     /// Rows of `input`, which was appended to a file with this header, after its first `rows` rows.
     pub(super) fn going_on(&self, input: Input, rows: u64, wanted: ColumnFilter) -> Result<Self, String> {
         let mut more = Self::open(input, Some(self.records.names()), Some(self.delimiter), wanted)?;
+        (more.backslashed, more.joins_first) = (self.backslashed, self.joins_first);
         more.records.follow(rows);
         Ok(more)
     }
@@ -94,16 +107,20 @@ impl CsvRows {
         if end == 0 {
             return Err("is empty; expected a header".to_owned());
         }
+        while input.data().len() < LOOKED && input.fill()? {}
         let line = &input.data()[..end];
         let sniffed = [b',', b';', b'\t', b'|'].into_iter().find(|byte| line.contains(byte)).unwrap_or(b',');
+        let delimiter = delimiter.unwrap_or(sniffed);
         Ok(Self {
-            delimiter: delimiter.unwrap_or(sniffed),
+            delimiter,
+            backslashed: has_backslashed_quotes(input.data(), delimiter),
             input,
             records: Records::new(wanted),
             width: 0,
             fields: Vec::new(),
             reread: 0,
             started: false,
+            joins_first: false,
         })
     }
 
@@ -127,8 +144,10 @@ impl CsvRows {
             while let Some(&byte) = data.get(at) {
                 match (state, byte) {
                     (State::Quoted, b'"') => state = State::Quote,
+                    (State::Quoted, b'\\') if self.backslashed => (state, doubled) = (State::Backslash, true),
                     (State::Quoted, b'\n') if after_blanks => return Ok(None),
-                    (State::Quoted, _) => {
+                    (State::Quoted | State::Backslash, _) => {
+                        state = State::Quoted;
                         if byte == b'\n' && first_line.is_none() {
                             first_line = Some(at + 1);
                         }
@@ -163,10 +182,11 @@ impl CsvRows {
         if at > 0 {
             self.fields.push(field(data, start, at, state, doubled, true));
         }
-        if state == State::Quoted && after_blanks {
+        let is_open = matches!(state, State::Quoted | State::Backslash);
+        if is_open && after_blanks {
             return Ok(None);
         }
-        if state == State::Quoted {
+        if is_open {
             problem = Some(UNCLOSED);
         }
         Ok(Some(Scan { length: at, problem, first_line }))
@@ -175,7 +195,21 @@ impl CsvRows {
     fn field(&self, i: usize) -> Option<std::borrow::Cow<'_, str>> {
         let field = self.fields[i];
         let text = std::str::from_utf8(&self.input.data()[field.start..field.end]).ok()?;
-        Some(if field.doubled { text.replace("\"\"", "\"").into() } else { text.into() })
+        Some(if field.doubled { self.undoubled(text).into() } else { text.into() })
+    }
+
+    /// The text of a quoted cell. Behind a backslash, other characters than quotes and backslashes mean what they do with it.
+    fn undoubled(&self, text: &str) -> String {
+        if !self.backslashed {
+            return text.replace("\"\"", "\"");
+        }
+        let mut plain = String::with_capacity(text.len());
+        let mut characters = text.chars().peekable();
+        while let Some(character) = characters.next() {
+            let next = characters.next_if(|next| matches!((character, next), ('\\', '"' | '\\') | ('"', '"')));
+            plain.push(next.unwrap_or(character));
+        }
+        plain
     }
 
     /// Whether the record is an empty line, which is no row.
@@ -190,6 +224,14 @@ impl CsvRows {
         if let Some(problem) = scan.problem {
             return Err(problem);
         }
+        if let [first, second, ..] = self.fields[..]
+            && self.joins_first
+            && self.fields.len() == self.width + 1
+            && second.start == first.end + 1
+        {
+            self.fields.remove(1);
+            self.fields[0].end = second.end;
+        }
         if self.fields.len() != self.width {
             return Err(RAGGED);
         }
@@ -202,14 +244,43 @@ impl CsvRows {
             if self.records.is_wanted(column) {
                 let text = std::str::from_utf8(&data[field.start..field.end]).map_err(|_| NOT_UTF8)?;
                 if field.doubled {
-                    self.records.put(column, Some(&text.replace("\"\"", "\"")));
+                    let text = self.undoubled(text);
+                    self.records.put(column, Some(without_formula(&text)));
                 } else {
-                    self.records.put(column, Some(text));
+                    self.records.put(column, Some(without_formula(text)));
                 }
             }
         }
         Ok(())
     }
+}
+
+/// Whether quotes inside quoted cells are written `\"`, as MySQL does, and none is doubled. A backslash before the quote that closes a cell
+/// (`"C:\"`) shows nothing.
+pub(super) fn has_backslashed_quotes(text: &[u8], delimiter: u8) -> bool {
+    let text = &text[..text.len().min(LOOKED)];
+    let ends = |at: usize| text.get(at).is_none_or(|byte| *byte == delimiter || matches!(byte, b'\r' | b'\n'));
+    let (mut at, mut found) = (0, false);
+    while let Some(byte) = text.get(at) {
+        let opens = *byte == b'"' && (at == 0 || text[at - 1] == delimiter || text[at - 1] == b'\n');
+        at += 1;
+        if !opens {
+            continue;
+        }
+        loop {
+            match text.get(at..).unwrap_or_default() {
+                // `"a \"b\""` ends in one too, which with doubled quotes would be the first of two.
+                [b'\\', b'"', b'"', ..] if !ends(at + 3) => return false,
+                [b'\\', b'"', ..] if !ends(at + 2) => (at, found) = (at + 2, true),
+                [b'\\', b'\\', ..] => at += 2,
+                [b'"', b'"', ..] => return false,
+                [b'"', ..] | [] => break,
+                _ => at += 1,
+            }
+        }
+        at += 1;
+    }
+    found
 }
 
 /// The field from `start` to `at`, without its closing quote and, at the end of a line, without a carriage return.
@@ -263,7 +334,9 @@ impl RowSource for CsvRows {
     }
 
     fn notes(&self) -> Vec<String> {
-        self.input.notes()
+        let mut notes = self.input.notes();
+        notes.extend(self.backslashed.then(|| BACKSLASHED.to_owned()));
+        notes
     }
 
     fn stopped_at(&self) -> Option<u64> {
@@ -287,11 +360,18 @@ mod tests {
         for (text, expected) in [
             ("a, b\n1, \"x, y\"\n", "1|x, y"),
             ("a,b\n \"1\" , \"5 \"\"x\" \r\n", "1|5 \"x"),
+            // A number that Excel is to read as text; other formulas stay.
+            ("a,b\n\"=\"\"12\"\"\",=\"34\"\n", "12|34"),
+            ("a,b\n=A1+B1,=\"a\"&\"b\"\n", "=A1+B1|=\"a\"&\"b\""),
             // Texts that begin with a quote, or have one, stay whole.
             ("a,b\n1, \"x\" he said\n", "1| \"x\" he said"),
             ("a,b\n1, \"x\n", "1| \"x"),
             ("a,b\n1, 5\" pipe\n", "1| 5\" pipe"),
             ("a,b\n1,  \n", "1|  "),
+            // A backslash before a quote inside a cell, as MySQL writes; before the quote that closes a cell it is one.
+            ("a,b\n\"the \\\"x\\\"\",\"c\\\\d\\n\"\n", "the \"x\"|c\\d\\n"),
+            ("a,b\n\"C:\\\",\"\"\n", "C:\\|"),
+            ("a,b\n\"C:\\\"\" x\",\"5 \"\" y\"\n", "C:\\\" x|5 \" y"),
         ] {
             let input = Input::new(std::io::Cursor::new(text), &[]).unwrap();
             let mut rows = CsvRows::open(input, None, None, Arc::new(|_: &str| true)).unwrap();

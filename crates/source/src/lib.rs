@@ -10,6 +10,7 @@ pub mod coerce;
 mod csv;
 pub mod decode;
 pub mod downloads;
+mod encodings;
 pub mod field_hash;
 pub mod forward;
 mod ipc;
@@ -28,7 +29,6 @@ mod size_limits;
 mod supported;
 mod text;
 pub mod text_runs;
-mod windows;
 mod words;
 
 use std::{
@@ -40,6 +40,7 @@ use std::{
 
 use polars::prelude::{ArrowField, Column, IdxSize};
 
+pub use encodings::TextEncoding;
 pub use json::{note_on_nan, without_nan};
 use read_at::{InOrder, ReadAt};
 use system::FileAt;
@@ -273,8 +274,12 @@ pub struct Layout {
     pub end: Option<u64>,
     /// Field delimiter; by default sniffed from the first line.
     pub delimiter: Option<u8>,
-    /// Whether the text is in Windows-1252.
-    pub windows_1252: bool,
+    /// The encoding of a text that is not UTF-8.
+    pub encoding: Option<TextEncoding>,
+    /// Whether the cells are separated by runs of blanks; `delimiter` is then a tab.
+    pub blanks: bool,
+    /// Whether the first cell, a date with the delimiter in it, is split in two.
+    pub joins_first: bool,
     /// Part of an uncompressed text file that was read before: only the bytes after it are read.
     pub from: Option<ReadSoFar>,
 }
@@ -300,7 +305,11 @@ pub fn separated(
     wanted: ColumnFilter,
 ) -> Result<Box<dyn RowSource>, String> {
     let input = text::Input::new(reader, head)?;
-    Ok(Box::new(fields(if layout.windows_1252 { input.in_windows_1252() } else { input }, layout, wanted)?))
+    let input = match layout.encoding {
+        Some(encoding) => input.in_encoding(encoding.get()),
+        None => input,
+    };
+    Ok(Box::new(fields(if layout.blanks { input.in_tabs() } else { input }, layout, wanted)?))
 }
 
 fn fields(mut input: text::Input, layout: &Layout, wanted: ColumnFilter) -> Result<csv::CsvRows, String> {
@@ -308,7 +317,9 @@ fn fields(mut input: text::Input, layout: &Layout, wanted: ColumnFilter) -> Resu
         let length = input.line()?;
         input.consume(length);
     }
-    csv::CsvRows::open(input, layout.names.as_deref(), layout.delimiter, wanted)
+    let mut rows = csv::CsvRows::open(input, layout.names.as_deref(), layout.delimiter, wanted)?;
+    rows.joins_first = layout.joins_first;
+    Ok(rows)
 }
 
 /// Empty columns, for a file without rows.
@@ -335,6 +346,11 @@ pub fn json_lines(reader: impl Read + Send + 'static, head: &[u8], wanted: Colum
 /// Rows of JSON objects that were extracted from a text of `bytes` bytes.
 pub fn json_objects(elements: Vec<Box<serde_json::value::RawValue>>, bytes: u64, wanted: ColumnFilter) -> Box<dyn RowSource> {
     Box::new(json::JsonRows::of(elements, bytes, wanted))
+}
+
+/// Whether the delimited text writes quotes inside quotes as `\"`, not doubled.
+pub fn has_backslashed_quotes(text: &[u8], delimiter: u8) -> bool {
+    csv::has_backslashed_quotes(text, delimiter)
 }
 
 /// Reads the whole text of a reader that begins with `head`: decompressed, without byte order mark, up to `limit` bytes.
@@ -373,9 +389,19 @@ fn read_decoded(path: &Path, limit: u64) -> io::Result<(String, bool)> {
     Ok((text.into_owned(), is_damaged))
 }
 
-/// Decodes text to UTF-8 if it is likely Windows-1252; else returns `None`.
-pub fn of_windows_1252(text: &[u8]) -> Option<Vec<u8>> {
-    windows::is_likely(text).then(|| encoding_rs::WINDOWS_1252.decode_without_bom_handling(text).0.into_owned().into_bytes())
+/// The encodings that the beginning of a text may have, and the text in them; none for UTF-8.
+pub fn possible_encodings(text: &[u8]) -> Vec<(TextEncoding, String)> {
+    encodings::possible(text)
+}
+
+/// The text with a tab for each run of blanks between cells.
+pub fn tabs_for_blanks(text: &[u8]) -> Vec<u8> {
+    text::with_tabs(text)
+}
+
+/// What a cell means that Excel is to read as text: `1` in `="1"`.
+pub fn without_formula(cell: &str) -> &str {
+    cell.strip_prefix("=\"").and_then(|rest| rest.strip_suffix('"')).filter(|text| !text.contains('"')).unwrap_or(cell)
 }
 
 #[cfg(test)]

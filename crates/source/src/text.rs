@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use encoding_rs::{Decoder, Encoding, UTF_8, WINDOWS_1252};
+use encoding_rs::{Decoder, Encoding, UTF_8};
 use flate2::bufread::GzDecoder;
 
 /// Maximum length of a record: a file without line ends must not fill the memory.
@@ -96,6 +96,64 @@ impl<R: Read> Read for LineFeeds<R> {
     }
 }
 
+/// Where a line is, for `Tabs`.
+#[derive(Clone, Copy, PartialEq)]
+enum LinePart {
+    Start,
+    Cell,
+    /// Blanks behind a cell, which the next cell or the end of the line decides on.
+    Blanks,
+}
+
+/// Writes one tab for the blanks between two cells, and none for those at the ends of a line.
+struct Tabs<R> {
+    source: R,
+    state: LinePart,
+}
+
+impl<R: Read> Read for Tabs<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        // Each byte may have a tab before it.
+        let mut bytes = vec![0; into.len() / 2];
+        if bytes.is_empty() {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        loop {
+            let n = self.source.read(&mut bytes)?;
+            let mut written = 0;
+            for &byte in &bytes[..n] {
+                let state = match byte {
+                    b' ' | b'\t' if self.state == LinePart::Start => LinePart::Start,
+                    b' ' | b'\t' => LinePart::Blanks,
+                    b'\r' | b'\n' => LinePart::Start,
+                    _ => LinePart::Cell,
+                };
+                let put = [b'\t', byte];
+                let put = match (self.state, state) {
+                    (LinePart::Blanks, LinePart::Cell) => &put[..],
+                    (_, LinePart::Cell) => &put[1..],
+                    _ if matches!(byte, b'\r' | b'\n') => &put[1..],
+                    _ => &[],
+                };
+                self.state = state;
+                into[written..written + put.len()].copy_from_slice(put);
+                written += put.len();
+            }
+            if written > 0 || n == 0 {
+                return Ok(written);
+            }
+        }
+    }
+}
+
+/// The text with tabs for blanks.
+pub(super) fn with_tabs(text: &[u8]) -> Vec<u8> {
+    let mut tabs = Vec::with_capacity(text.len());
+    // Reading from memory cannot fail.
+    io::BufReader::new(Tabs { source: text, state: LinePart::Start }).read_to_end(&mut tabs).ok();
+    tabs
+}
+
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
@@ -181,9 +239,14 @@ impl Input {
         (bytes > 0).then(note).into_iter().collect()
     }
 
-    /// Decodes the input from Windows-1252, including what is buffered.
-    pub(super) fn in_windows_1252(self) -> Self {
-        self.again(|begun| Decoded::new(begun, WINDOWS_1252))
+    /// Decodes the input, including what is buffered.
+    pub(super) fn in_encoding(self, encoding: &'static Encoding) -> Self {
+        self.again(|begun| Decoded::new(begun, encoding))
+    }
+
+    /// Separates cells by tabs instead of runs of blanks.
+    pub(super) fn in_tabs(self) -> Self {
+        self.again(|begun| Tabs { source: begun, state: LinePart::Start })
     }
 
     /// Buffered bytes that were not consumed yet.

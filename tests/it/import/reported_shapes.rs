@@ -2,7 +2,7 @@
 
 use model::data::AddressRows as _;
 
-use super::{Desk, PEPE, rows, taken, words};
+use super::{Desk, PEPE, UNI, rows, taken, words};
 use crate::shared::shared;
 
 #[test]
@@ -111,4 +111,170 @@ fn two_tokens_at_one_address_are_told_at_import() {
     twin.write("list.csv", format!("token_address,symbol,name,chain,decimals\n{PEPE},USDC,A,op,6\n{PEPE},usdc,A,base,6\n"));
     assert_eq!(twin.imports(&["list.csv"])["notes"].to_string().find("kept out"), None);
     assert_eq!(twin.clean().tokens()[0].chains.len(), 2);
+}
+
+/// Candles of twenty days, the cells of a row between `between`.
+fn days(between: &str) -> String {
+    rows(|i| {
+        [format!("2024-01-{i:02}"), format!("{i}.5"), format!("{}.75", i + 1), format!("{i}.25"), format!("{}.5", i + 1)].join(between)
+            + "\n"
+    })
+}
+
+#[test]
+fn candles_are_read_however_their_cells_are_separated_and_written() {
+    let sjis = b"\x93\xfa\x95\x74,\x8e\x6e\x92\x6c,\x8d\x82\x92\x6c,\x88\xc0\x92\x6c,\x8f\x49\x92\x6c\n";
+    let gbk = b"\xc8\xd5\xc6\xda,\xbf\xaa\xc5\xcc,\xd7\xee\xb8\xdf,\xd7\xee\xb5\xcd,\xca\xd5\xc5\xcc\n";
+    let comma = |name: &str| format!("{name}\n{}", days(","));
+    let google = |i: u32| serde_json::json!({"c": [{"v": format!("Date(2024,0,{i})")}, {"v": f64::from(i) + 0.5}, {"v": i + 1}, {"v": i}, {"v": f64::from(i) + 0.25}]});
+    let columns = ["Date", "Open", "High", "Low", "Close"].map(|label| serde_json::json!({"id": "A", "label": label}));
+    let google = serde_json::json!({"table": {"cols": columns, "rows": (1..=20).map(google).collect::<Vec<_>>()}});
+    for (name, bytes, says) in [
+        ("blanks.txt", format!("date  open high low close\n{}", days("   ")).into_bytes(), ""),
+        ("comma.txt", days("  ").replace('.', ",").into_bytes(), ""),
+        ("jp.csv", [&sjis[..], days(",").as_bytes()].concat(), "read as Shift_JIS"),
+        ("cn.csv", [&gbk[..], days(",").as_bytes()].concat(), "read as gb18030"),
+        ("one_more.csv", comma("date,open,high,low,close").replace("5\n", "5,0\n").into_bytes(), ""),
+        ("index.csv", comma("open,high,low,close").into_bytes(), ""),
+        (
+            "split.csv",
+            format!("Date, Open, High, Low, Close\n{}", rows(|i| format!("Jan {i:02}, 2024, {i}.5, {}, {i}, {i}.25\n", i + 1))).into(),
+            "",
+        ),
+        (
+            "excel.csv",
+            format!("date,open,high,low,close\n{}", rows(|i| format!("=\"2024-01-{i:02}\",{i}.5,{},{i},{i}.25\n", i + 1))).into(),
+            "",
+        ),
+        ("gviz.json", format!("/*O_o*/\ngoogle.visualization.Query.setResponse({google});\n").into_bytes(), "is JavaScript"),
+    ] {
+        let desk = Desk::empty();
+        desk.write(name, &bytes);
+        let report = desk.imports(&[name, "--token", PEPE]);
+        assert_eq!(taken(&report, 0, "candles")[0], 20, "{name}: {report:#}");
+        assert!(report["files"][0]["says"].to_string().contains(says), "{name}: {report:#}");
+        let dataset = desk.dataset();
+        let first = dataset.table("candles").unwrap().frame().column("open").unwrap().f64().unwrap().get(0);
+        assert_eq!(first, Some(1.5), "{name}");
+    }
+}
+
+#[test]
+fn what_is_no_table_of_rows_says_what_to_do() {
+    let list = |i: u32| format!("2024-01-{i:02}");
+    let line =
+        |name: &str, plus: f64| format!("{name},{}\n", (1..=20).map(|i| (f64::from(i) + plus).to_string()).collect::<Vec<_>>().join(","));
+    let turned = [line("open", 0.5), line("high", 1.0), line("low", 0.0), line("close", 0.25)].concat();
+    for (text, expected) in [
+        ("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n".to_owned(), "is a Git LFS pointer"),
+        ("┏━━━━┳━━━━┓\n┃ a  ┃ b  ┃\n┡━━━━╇━━━━┩\n│ 1  │ 2  │\n└────┴────┘\n".to_owned(), "is a table drawn with box characters"),
+        (format!(",{}\n{turned}", (1..=20).map(list).collect::<Vec<_>>().join(",")), "Its rows and columns are swapped"),
+        (
+            format!("Date,BTC,ETH\n{}", rows(|i| format!("{},{i}.5,7.25\n", list(i)))),
+            "one number per time in each of its columns (`BTC`, `ETH`)",
+        ),
+    ] {
+        let desk = Desk::empty();
+        desk.write("x.csv", &text);
+        let err = desk.refuses(&["x.csv", "--token", PEPE]);
+        assert!(err.contains(expected), "{text}: {err}");
+    }
+    let desk = Desk::empty();
+    desk.write("x.csv", b"\xb0\xa1\xb0\xa2,\xb0\xa3\xb0\xa4\n1,2\n");
+    let err = desk.refuses(&["x.csv", "--token", PEPE]);
+    assert!(err.contains("is not UTF-8") && err.contains("save it as UTF-8") && !err.contains('\u{fffd}'), "{err}");
+}
+
+#[test]
+fn exports_of_mysql_keep_quotes_and_nulls_and_unreadable_rows_refuse_the_file() {
+    let desk = Desk::empty();
+    let list = "\"token_address\",\"symbol\",\"name\",\"decimals\",\"chain\"\n";
+    let row = |token: &str, name: &str| format!("\"{token}\",\"X\",{name},18,\"eth\"\n");
+    desk.write("tokens.csv", format!("{list}{}{}", row(UNI, r#""\"UNI\" coin""#), row(PEPE, r"\N")));
+    let report = desk.imports(&["tokens.csv"]);
+    assert!(report["files"][0]["says"].to_string().contains("assumed: a backslash before a quote"), "{report:#}");
+    let dataset = desk.dataset();
+    let name = |token: &str| dataset.token(&super::address(token)).unwrap().row.name.clone();
+    assert_eq!((name(UNI).as_deref(), name(PEPE)), (Some("\"UNI\" coin"), None));
+    // Cells that are not closed, but for a few, show that the file is written in another way.
+    for (bad, good) in [(10, false), (2, true), (0, true)] {
+        let label = |i: u32| format!("\"0x{i:040x}\",\"{}\n", if i <= bad { "N," } else { "exchange\"" });
+        let desk = Desk::empty();
+        desk.write("labels.csv", format!("address,label\n{}", rows(label)));
+        let (_, _, err) = desk.run(&["labels.csv"]);
+        assert_eq!(err.is_empty(), good, "{bad}: {err}");
+        assert!(good || err.contains("has 10 invalid rows out of 20"), "{err}");
+    }
+}
+
+#[test]
+fn the_exact_amounts_and_the_chain_beside_the_rows_are_taken() {
+    let desk = Desk::empty();
+    let sent = |i: u32| {
+        let exact = format!("{i}234567890123456789");
+        let float = exact.parse::<f64>().unwrap();
+        format!("0x{i:064x},{UNI},0x{i:040x},0x{:040x},{float:e},{exact},18,UNI\n", i + 1)
+    };
+    desk.write(
+        "t.csv",
+        format!("tx_hash,contract_address,from_address,to_address,raw_amount,raw_amount_precise,decimals,symbol\n{}", rows(sent)),
+    );
+    let report = desk.imports(&["t.csv", "--chain", "eth"]);
+    let says = report["files"][0]["says"].to_string();
+    assert!(says.contains("its amounts are read from `raw_amount_precise`") && !says.contains("approximate"), "{says}");
+    // A single column of rounded amounts stays one, and said to be.
+    let rounded = rows(sent).lines().map(|line| line.rsplitn(4, ',').last().unwrap().to_owned() + ",18,UNI\n").collect::<String>();
+    let desk = Desk::empty();
+    desk.write("r.csv", format!("tx_hash,contract_address,from_address,to_address,raw_amount,decimals,symbol\n{rounded}"));
+    assert!(desk.imports(&["r.csv", "--chain", "eth"])["files"][0]["says"].to_string().contains("approximate"));
+    let holder = |i: u32| {
+        serde_json::json!({"contract_decimals": 18, "contract_name": "Uniswap", "contract_ticker_symbol": "UNI", "contract_address": UNI,
+            "address": format!("0x{i:040x}"), "balance": format!("{i}000000000000000000000")})
+    };
+    for (member, value, chain) in [
+        ("chain_id", serde_json::json!(43114), "avax"),
+        ("chain_name", serde_json::json!("avalanche-mainnet"), "avax"),
+        ("chain_id", serde_json::json!(0), "eth"),
+    ] {
+        let desk = Desk::empty();
+        desk.write("h.json", serde_json::json!({"data": {member: value, "items": (1..=20).map(holder).collect::<Vec<_>>()}}).to_string());
+        let says = desk.imports(&["h.json"])["files"][0]["says"].to_string();
+        assert_eq!(says.contains("assumed: the chain of its tokens"), chain == "eth", "{member}: {says}");
+        let dataset = desk.dataset();
+        let token = dataset.token(&super::address(UNI)).unwrap();
+        assert_eq!((token.chains[0].as_str(), token.row.name.as_deref()), (chain, Some("Uniswap")), "{member}");
+    }
+}
+
+#[test]
+fn transactions_of_other_native_coins_are_no_transfers() {
+    let sent = |more: &str| rows(|i| format!("0x{i:064x},{i},0x{i:040x},0x{:040x},{more}\n", i + 1));
+    let header = "Txhash,Blockno,From,To";
+    for (names, cells, native) in [
+        ("Value_IN(ONE),Value_OUT(ONE),TxnFee(ONE)", "0,5.5,0.1", true),
+        ("ContractAddress,Value,Fee,Status,ErrCode", ",1000000000000000123,21000,ok,", true),
+        ("TokenContractAddress,TokensTransferred,Fee,Status,ErrCode", format!("{UNI},1000000000000000123,21000,ok,").as_str(), false),
+        ("value,value_in_usd", "1000000000000000123,5", false),
+    ] {
+        let desk = Desk::empty();
+        desk.write("t.csv", format!("{header},{names}\n{}", sent(cells)));
+        let (_, _, err) = desk.run(&["t.csv", "--token", UNI]);
+        assert_eq!(err.contains("contains transactions in the chain's native coin"), native, "{names}: {err}");
+    }
+}
+
+#[test]
+fn the_suggestion_for_posts_keeps_link_author_and_token() {
+    let desk = Desk::new();
+    for (id, expected) in [("=\"\"138123456789012345", true), ("1.38E+18", false)] {
+        let id = |i: u32| if expected { format!("\"{id}{i}\"\"\"") } else { id.to_owned() };
+        let row = |i: u32| format!("{},2021-04-{i:02} 12:00:00,degen{i},to the moon,https://x.com/status/{i}\n", id(i));
+        desk.write("tweets.csv", format!("id,date,username,content,url\n{}", rows(row)));
+        let err = desk.refuses(&["tweets.csv", "--token", PEPE]);
+        let line = err.lines().find(|line| line.contains("try: ")).unwrap_or_default();
+        for part in [&format!("--token {PEPE}"), "--map link=url", "--map author=username"] {
+            assert!(line.contains(part), "{part}: {err}");
+        }
+        assert_eq!(line.contains("--map post_id=id"), expected, "{err}");
+    }
 }

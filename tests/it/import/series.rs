@@ -107,6 +107,41 @@ fn a_currency_is_read_wherever_every_row_says_it() {
 }
 
 #[test]
+fn prices_in_another_token_are_seen_in_the_quote() {
+    let row = |day: u32, cells: &str| format!("2024-01-{day:02},{day},{}.5,{day},{day}{cells}\n", day + 1);
+    for (header, cells, refused) in [
+        ("date,open,high,low,close,quote_symbol", ",WETH", Some("`WETH` in `quote_symbol`")),
+        ("date,open,high,low,close,quote_currency", ",ETH", Some("`ETH` in `quote_currency`")),
+        ("date,open,high,low,close,quoteCurrency.symbol", ",WBNB", Some("`WBNB` in `quoteCurrency.symbol`")),
+        ("date,open,high,low,close,counter", ",BTC", Some("(`btc` in `counter`)")),
+        ("date,open_usd,high_usd,low_usd,close_usd,quote_symbol", ",WETH", None),
+        ("date,open,high,low,close,vs_currency,quote_symbol", ",usd,WETH", None),
+        ("date,open,high,low,close,quote_symbol", ",USDC", None),
+        ("date,open,high,low,close,quote_symbol", ",USDe", None),
+        ("date,open,high,low,close,quote_volume", ",5", None),
+    ] {
+        let desk = Desk::empty();
+        desk.write("d.csv", format!("{header}\n{}", rows(|day| row(day, cells))));
+        if let Some(part) = refused {
+            let err = desk.refuses(&["d.csv", "--token", PEPE]);
+            assert!(err.contains("has prices in") && err.contains(part), "{header}: {err}");
+        }
+        let as_usd = if refused.is_some() { "--as-usd" } else { "--dry-run" };
+        desk.imports(&["d.csv", "--token", PEPE, as_usd]);
+    }
+    // The address of the quote is not that of the token.
+    let day = |day: u32| {
+        serde_json::json!({"time": format!("2024-01-{day:02}"), "open": day, "high": day + 1, "low": day, "close": day,
+            "quoteCurrency": {"address": USDC, "symbol": "USDC"}})
+    };
+    let desk = Desk::empty();
+    desk.write("d.json", serde_json::json!({"data": (1..=20).map(day).collect::<Vec<_>>()}).to_string());
+    desk.imports(&["d.json", "--token", PEPE]);
+    let dataset = desk.dataset();
+    assert!(dataset.token(&address(PEPE)).is_some() && dataset.token(&address(USDC)).is_none());
+}
+
+#[test]
 fn prices_of_a_pool_are_of_the_token_that_its_rows_show() {
     let Some(path) = shared("data/reports/cases/21/poolDayDatas.json") else { return };
     let desk = Desk::empty();

@@ -35,6 +35,11 @@ const LOW: &str = "low l min tief mínimo minimo mín bas plusbas mínima 最低
 pub(crate) const CLOSE: &str = "\
     close c closing trade last price zuletzt schluss schlusskurs último ultimo dernier clôture cierre 收盘 收盘价 цена закр закрытие \
     終値 종가 closelast adjclose";
+/// Lists of the names of candle columns.
+pub(crate) fn header_words() -> impl Iterator<Item = &'static str> {
+    [TIMES, OPEN, HIGH, LOW, CLOSE].into_iter()
+}
+
 /// Currency and price markers that a column name may carry.
 const MARKS: &str = "usd usdt usdc price priceusd usdprice inusd";
 const INTERVALS: &str = "interval timeframe granularity resolution period bar tf frequency";

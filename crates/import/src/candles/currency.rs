@@ -21,7 +21,12 @@ const NAMES: &str = "\
 /// Columns that may name the token instead: they count only if they hold nothing but fiat currencies.
 const MAYBE: &str = "currency unit";
 /// Members beside the table that name the price currency.
-const BESIDE: &str = "quotecurrency vscurrency quote pricecurrency";
+const BESIDE: &str = "quotecurrency vscurrency quote pricecurrency quotesymbol quoteasset";
+/// What the other side of a pair is named, longest first, and the words that may follow: `quoteCurrency.symbol`, `quote_token_address`.
+const QUOTE: &[&str] = &["quote", "counter", "denominator", "denomination", "denominated", "conversion"];
+const OF_QUOTE: &str = "smartcontract contract currency token asset coin symbol ticker code name address hash mint id";
+/// Dollars that are not common as quotes.
+const MORE_DOLLARS: &str = "FRAX XDAI WXDAI SDAI GHO MIM DOLA MAI";
 /// A member beside the table that may name the token instead.
 const BESIDE_MAYBE: &str = "currency";
 /// The word of APIs for prices in the chain's native coin.
@@ -40,6 +45,20 @@ const AMOUNTS: [&str; 8] = ["token", "asset", "base", "volume", "position", "siz
 pub(crate) struct NamedCurrency {
     currency: String,
     says: String,
+}
+
+/// Whether the column names the other side of a pair, in which the prices are: `quote_symbol`, `quoteCurrency.address`. Figures of it, as
+/// `quoteVolume`, do not.
+pub(super) fn is_of_quote(name: &str) -> bool {
+    let parts: Vec<String> = name.split('.').map(plain).collect();
+    (0..parts.len()).any(|from| {
+        let whole = parts[from..].concat();
+        let Some(mut rest) = QUOTE.iter().find_map(|word| whole.strip_prefix(word)) else { return false };
+        while let Some(behind) = OF_QUOTE.split_whitespace().find_map(|word| rest.strip_prefix(word)) {
+            rest = behind;
+        }
+        rest.is_empty()
+    })
 }
 
 /// Every currency that the file states for these prices.
@@ -65,6 +84,44 @@ pub(super) fn named(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumn
         }
     }
     all.extend(beside(sheet));
+    // Prices named in dollars, or a dollar named elsewhere, go before the pair: `priceUsd` beside a quote of WETH.
+    if found.currency.is_none() && !all.iter().any(|named| pair::is_dollar(&named.currency)) {
+        all.extend(of_quotes(file, sheet));
+    }
+    all
+}
+
+/// The values that a column of currencies has in the picked rows, in upper case.
+fn values(file: &FileToImport<'_>, sheet: &Sheet, at: usize) -> Vec<String> {
+    let picked = file.options.pick.iter().find(|(column, _)| column.eq_ignore_ascii_case(&sheet.names[at]));
+    match picked {
+        Some((_, value)) => vec![value.trim().to_uppercase()],
+        None => sheet.different(at).iter().map(|value| value.trim().to_uppercase()).collect(),
+    }
+}
+
+/// The tokens or currencies in which columns of quotes say that the prices are. Where one of several is a dollar, the series are told apart
+/// by them instead.
+fn of_quotes(file: &FileToImport<'_>, sheet: &Sheet) -> Vec<NamedCurrency> {
+    let is_symbol = |value: &String| {
+        (2..=12).contains(&value.len())
+            && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte))
+            && value.parse::<f64>().is_err()
+    };
+    let is_named = |at: &usize| {
+        let last = plain(sheet.names[*at].rsplit('.').next().unwrap_or_default());
+        sheet.named && is_of_quote(&sheet.names[*at]) && !["name", "address", "id", "hash", "mint"].iter().any(|end| last.ends_with(end))
+    };
+    let mut all = Vec::new();
+    for at in (0..sheet.names.len()).filter(is_named) {
+        let values = values(file, sheet, at);
+        if !values.is_empty() && values.iter().all(is_symbol) {
+            let dollar = values.iter().find(|value| pair::is_dollar(value) || value.contains("USD") || is_one_of(value, MORE_DOLLARS));
+            let shown = dollar.unwrap_or(&values[0]);
+            let currency = if dollar.is_some() { "USD" } else { shown.as_str() }.to_owned();
+            all.push(NamedCurrency { currency, says: format!("`{shown}` in `{}`", sheet.names[at]) });
+        }
+    }
     all
 }
 
@@ -77,10 +134,11 @@ fn in_columns(file: &FileToImport<'_>, sheet: &Sheet) -> Vec<NamedCurrency> {
     let others = || {
         let other = |at: &usize| {
             let of_fee = ["fee", "commission", "tax"].iter().any(|word| names.whole(*at).contains(word));
-            let of_traded = is_one_of(names.last(*at), "base baseasset basecurrency") || pools::is_of_pool(&sheet.names[*at]);
+            let of_traded = is_one_of(names.last(*at), "base baseasset basecurrency basesymbol basetoken basecoin")
+                || pools::is_of_pool(&sheet.names[*at]);
             let first = sheet.column(*at).find(|cell| !cell.is_empty()).unwrap_or_default().trim().to_uppercase();
             let is_told = pair::is_money(&first) && (!pair::is_dollar(&first) || !is_one_of(names.last(*at), SERIES));
-            is_told && (!sheet.named || !of_fee && !of_traded)
+            is_told && (!sheet.named || !of_fee && !of_traded && !is_of_quote(&sheet.names[*at]))
         };
         (0..names.len()).filter(other).collect()
     };
@@ -91,11 +149,7 @@ fn in_columns(file: &FileToImport<'_>, sheet: &Sheet) -> Vec<NamedCurrency> {
         }
         for at in if words.is_empty() { others() } else { all_of(words) } {
             let name = &sheet.names[at];
-            let picked = file.options.pick.iter().find(|(column, _)| column.eq_ignore_ascii_case(name));
-            let values: Vec<String> = match picked {
-                Some((_, value)) => vec![value.trim().to_uppercase()],
-                None => sheet.different(at).iter().map(|value| value.trim().to_uppercase()).collect(),
-            };
+            let values = values(file, sheet, at);
             let is_currency = |value: &String| value == NATIVE || if sure { pair::is_quote(value) } else { pair::is_money(value) };
             if !values.is_empty() && values.iter().all(is_currency) {
                 let says = |value: &str| format!("`{}` in `{name}`", value.to_lowercase());
@@ -106,10 +160,20 @@ fn in_columns(file: &FileToImport<'_>, sheet: &Sheet) -> Vec<NamedCurrency> {
     all
 }
 
+/// The symbol of a `quoteCurrency` that is an object beside the table. The `quote` of a pool is not: its prices may be in USD.
+fn beside_quote(sheet: &Sheet) -> Option<&str> {
+    let is_symbol = |place: &str| {
+        let mut parts = place.rsplit('.').map(plain);
+        let (last, of) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+        is_one_of(&last, "symbol code ticker") && is_one_of(&of, "quotecurrency quoteasset countercurrency vscurrency")
+    };
+    sheet.beside.iter().find(|(place, _)| is_symbol(place)).map(|(_, text)| text.as_str())
+}
+
 /// The currency in members beside the table.
 pub(crate) fn beside(sheet: &Sheet) -> Option<NamedCurrency> {
     let of = |names: &str, is_currency: fn(&str) -> bool| {
-        let value = sheet.beside(names)?.trim();
+        let value = sheet.beside(names).or_else(|| beside_quote(sheet))?.trim();
         let currency = value.to_uppercase();
         let known = currency == NATIVE || is_currency(&currency);
         known.then(|| NamedCurrency { currency, says: format!("`{value}` next to its table") })

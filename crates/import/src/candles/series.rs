@@ -14,6 +14,7 @@ use super::{
         sheet::Sheet,
     },
     columns::CandleColumns,
+    currency::is_of_quote,
     pools,
 };
 
@@ -156,6 +157,9 @@ fn parts(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, token: O
     };
     let of = |words: &str| -> Vec<usize> { if sheet.named { names.all(words).into_iter().filter(texts).collect() } else { Vec::new() } };
     let (mut symbols, mut places, mut quotes) = (of(SERIES), of(PLACES), of(QUOTES));
+    // The symbol of what prices are in is no symbol of what is priced.
+    let of_quote: Vec<usize> = symbols.extract_if(.., |at| is_of_quote(&sheet.names[*at])).collect();
+    quotes.extend(of_quote.into_iter().filter(|at| names.last(*at) != "name"));
     // What names a pool or its two tokens tells series apart, but not which of the two is priced.
     let in_pool = |at: &usize| pools::is_of_pool(&sheet.names[*at]);
     quotes.retain(|at| !in_pool(at));
@@ -265,12 +269,12 @@ fn beside(sheet: &Sheet) -> Option<&str> {
     said.filter(|text| text.len() < 40).or_else(place).or_else(preamble)
 }
 
-/// Whether a column or a text beside the table names the quote currency, alone or in a pair.
+/// Whether a column of pairs, or a text beside the table, names the quote currency. Columns of it alone are read with the currencies.
 pub(super) fn quotes(sheet: &Sheet) -> bool {
     let names = Names::of(&sheet.names);
     let pairs = |at: usize| sheet.column(at).find(|cell| !cell.is_empty()).is_some_and(|cell| pair::pair(cell, |_| false).is_some());
     let beside = || sheet.beside(QUOTED).or_else(|| beside(sheet));
-    sheet.named && (names.has(QUOTES) || names.all(SERIES).into_iter().any(pairs)) || beside().is_some()
+    sheet.named && names.all(SERIES).into_iter().any(pairs) || beside().is_some()
 }
 
 /// Refuses prices that texts beside the table state to be in another currency.
@@ -314,11 +318,14 @@ fn pick(file: &FileToImport<'_>, sheet: &Sheet, parts: &SeriesColumns) -> Refusa
     .lines(format!("[tables.candles] where = {{ {} }}", wheres.join(", ")))
 }
 
-/// The column of token addresses. Columns of a pool (`pool.id`, `pair.token0.id`) do not hold the token that is priced.
+/// The column of token addresses. Columns of a pool (`pool.id`, `pair.token0.id`) and of the quote (`quoteCurrency.address`) do not hold the
+/// token that is priced.
 fn token_column(sheet: &Sheet, names: &Names) -> Option<usize> {
     let of_pair = |name: &str| name.rsplit('.').skip(1).any(|part| plain(part) == "pair");
     let in_pool = |name: &str| of_pair(name) || pools::is_of_pool(name);
-    let holds = |at: &usize| !in_pool(&sheet.names[*at]) && super::super::evidence::addresses(sheet.column(*at)) > 0.9;
+    let holds = |at: &usize| {
+        !in_pool(&sheet.names[*at]) && !is_of_quote(&sheet.names[*at]) && super::super::evidence::addresses(sheet.column(*at)) > 0.9
+    };
     let mut all = names.all(TOKEN);
     all.extend(names.all("address token contract id"));
     all.into_iter().find(holds)

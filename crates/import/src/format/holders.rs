@@ -11,7 +11,7 @@ use super::{
         sheet::Sheet,
         sniff::Sniffed,
     },
-    FileToImport, ImportPlan, Take,
+    FileToImport, ImportPlan, Take, transfers,
 };
 use crate::AmountUnit;
 use model::{address::Address, chain::Chain};
@@ -116,6 +116,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         take.rule("balance").unit = Some(Unit::Raw);
         plan = plan.saying("its balances are in base units, so they are converted with the token's decimals");
     }
+    plan.takes.extend(transfers::tokens(file, sheet, found.token)?);
     plan.takes.push(take);
     plan.chain = link.and_then(Chain::parse);
     Ok(plan)

@@ -24,6 +24,13 @@ const NFTS: &str = "tokenid tokenids erc721tokenid nftid erc1155metadata";
 /// Columns of native coin transactions.
 const OWN_COIN: &str = "gasprice nonce input valueineth valueouteth valueinbnb valueinmatic txnfeeeth isinvalid transactiontype";
 
+/// The same of Blockscout, whose token transfers have a column of contracts; and beginnings of such names, before a coin's ticker.
+const BLOCKSCOUT: &str = "errcode txdateopeningprice txdateclosingprice";
+const OWN_COIN_BEGINS: [&str; 4] = ["valuein", "valueout", "txnfee", "currentvalue"];
+/// Digits that a floating-point number surely has, and by how much of it one written in other digits may differ.
+const FLOAT_DIGITS: usize = 15;
+const SAME: f64 = 1e-12;
+
 /// Names of columns that say whether the transaction succeeded.
 const STATUS: &str = "status txstatus receiptstatus txreceiptstatus success";
 const SUCCEEDED: &str = "1 0x1 1.0 ok success successful succeeded true";
@@ -44,8 +51,10 @@ struct Columns {
 pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let sheet = file.sheet()?;
     let known = file.format.find("transfers", sheet).ok_or("has no transfers")?;
-    let found = &Columns { value: known.at("value").ok_or("has no amounts")?, token: known.at("token_address") };
+    let named = known.at("value").ok_or("has no amounts")?;
     let names = Names::of(&sheet.names);
+    let exact = exact_twin(sheet, &names, named).filter(|_| file.mapped("value").is_none());
+    let found = &Columns { value: exact.unwrap_or(named), token: known.at("token_address") };
     refuse_others(sheet, &names, found)?;
     let time = match known.at("timestamp").map(|at| (at, sheet.when(&sheet.column(at).collect::<Vec<_>>()))) {
         Some((at, Err(_))) => {
@@ -66,7 +75,9 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     fixes.extend(Fix::number(sheet, found.value, style).filter(|_| !is_hex(found.value)));
     let status = names.find(STATUS);
     fixes.extend(status.map(|at| Fix::text(sheet, at, outcome)));
-    let take = known.map(sheet, Take::into("transfers", fixed(sheet.rows(file.sniffed)?, fixes)));
+    let take = known
+        .map(sheet, Take::into("transfers", fixed(sheet.rows(file.sniffed)?, fixes)))
+        .columns(&[("value", sheet.names[found.value].as_str())]);
     // An unknown word costs the column: what it says of the transfer is not known.
     let unknown = status
         .and_then(|at| sheet.different(at).into_iter().find(|cell| outcome(cell).is_none() && !is_null_word(cell)).map(|word| (at, word)));
@@ -79,6 +90,10 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     if let Some((at, word)) = unknown {
         let name = &sheet.names[at];
         plan = plan.saying(format!("warning: status is left empty, as `{word}` in `{name}` shows neither success nor failure"));
+    }
+    if let Some(at) = exact {
+        plan =
+            plan.saying(format!("its amounts are read from `{}`, because those in `{}` are rounded", sheet.names[at], sheet.names[named]));
     }
     if known.at("timestamp").is_none() {
         plan = plan.saying("it has no times, so timestamp is left empty; block_number gives the order");
@@ -97,20 +112,62 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         }
         Amounts::Raw => {}
     }
-    plan.takes.extend(tokens(file, sheet, &names, found)?);
+    plan.takes.extend(tokens(file, sheet, found.token)?);
     plan.takes.push(take);
     Ok(plan)
 }
 
+/// The column that has the amounts of `value` digit for digit, where those are floating-point numbers: in the same unit, else in whole tokens
+/// by the decimals beside them.
+fn exact_twin(sheet: &Sheet, names: &Names, value: usize) -> Option<usize> {
+    let figure = |cell: &str| cell.parse::<f64>().ok();
+    let is_typed = |at: usize| sheet.floats.get(at).copied().unwrap_or_default();
+    let is_short = |cell: &str| cell.contains(['e', 'E']) && !cell.starts_with("0x");
+    let is_long = |cell: &str| cell.bytes().filter(u8::is_ascii_digit).count() > FLOAT_DIGITS && !is_short(cell);
+    // What a floating-point number is written as, if not in short.
+    let is_float = |cell: &str| figure(cell).is_some_and(|figure| format!("{figure}") == cell || format!("{figure:.0}") == cell);
+    let is_exact = |at: usize| {
+        let longest = || sheet.column(at).any(|cell| is_long(cell) && !is_float(cell));
+        !is_typed(at) && !sheet.column(at).any(is_short) && longest()
+    };
+    let has_floats = is_typed(value) || sheet.column(value).any(|cell| is_short(cell) || is_long(cell) && is_float(cell));
+    if !has_floats || sheet.column(value).any(|cell| is_long(cell) && !is_float(cell)) {
+        return None;
+    }
+    let decimals = names.find(DECIMALS);
+    let is_same = |at: usize, by_decimals: bool| {
+        let mut rows = sheet.first.iter().filter(|row| !row[value].is_empty() || !row[at].is_empty());
+        rows.all(|row| {
+            let places = if by_decimals { decimals.and_then(|decimals| row[decimals].parse::<i32>().ok()) } else { Some(0) };
+            let both = figure(&row[value]).zip(figure(&row[at])).zip(places);
+            both.is_some_and(|((one, other), places)| (one - other * 10f64.powi(places)).abs() <= one.abs() * SAME)
+        })
+    };
+    let all = || (0..sheet.names.len()).filter(|&at| at != value && is_exact(at));
+    all().find(|&at| is_same(at, false)).or_else(|| all().find(|&at| is_same(at, true)))
+}
+
+/// The refusal of native coin transactions; `None` for others. `value` is the column of amounts, and `token` that of token contracts.
+pub(super) fn of_own_coin(sheet: &Sheet, value: Option<usize>, token: Option<usize>) -> Option<Refusal> {
+    let names = Names::of(&sheet.names);
+    let begins = |at: &usize| {
+        let name = names.whole(*at);
+        OWN_COIN_BEGINS.iter().any(|word| name.strip_prefix(word).is_some_and(|rest| !rest.starts_with("usd")))
+    };
+    let of_tokens = || value.is_some_and(|at| names.whole(at).contains("token"));
+    let more = || names.find(BLOCKSCOUT).or_else(|| (0..names.len()).find(begins)).filter(|_| !of_tokens());
+    let at = names.find(OWN_COIN).or_else(more).filter(|_| token.is_none())?;
+    Some(Refusal::new(format!(
+        "looks like transfers, but contains transactions in the chain's native coin (it has `{}` and no column of token contracts), \
+         which no table stores; export the token transfers (ERC-20) instead",
+        sheet.names[at]
+    )))
+}
+
 /// Refuses native coin transactions and NFT transfers.
 fn refuse_others(sheet: &Sheet, names: &Names, found: &Columns) -> Result<(), Refusal> {
-    if found.token.is_none() && names.has(OWN_COIN) {
-        let mark = names.find(OWN_COIN).map_or("", |at| sheet.names[at].as_str());
-        return Err(format!(
-            "looks like transfers, but contains transactions in the chain's native coin (it has `{mark}` and no column of token \
-             contracts), which no table stores; export the token transfers (ERC-20) instead"
-        )
-        .into());
+    if let Some(refusal) = of_own_coin(sheet, Some(found.value), found.token) {
+        return Err(refusal);
     }
     if let Some(at) = names
         .all(NFTS)
@@ -123,11 +180,15 @@ fn refuse_others(sheet: &Sheet, names: &Names, found: &Columns) -> Result<(), Re
 }
 
 /// The tokens that the file lists with their decimals.
-fn tokens(file: &FileToImport<'_>, sheet: &Sheet, names: &Names, found: &Columns) -> Result<Option<Take>, String> {
-    let (Some(token), Some(symbol), Some(decimals)) = (found.token, names.find(SYMBOL), names.find(DECIMALS)) else { return Ok(None) };
+pub(super) fn tokens(file: &FileToImport<'_>, sheet: &Sheet, token: Option<usize>) -> Result<Option<Take>, String> {
+    let names = Names::of(&sheet.names);
+    // Covalent's names; elsewhere a contract's name is that of its code.
+    let symbol = names.find(SYMBOL).or_else(|| names.find("contracttickersymbol"));
+    let name = names.find(NAME).or_else(|| names.find("contractname").filter(|_| names.has("contracttickersymbol")));
+    let (Some(token), Some(symbol), Some(decimals)) = (token, symbol, names.find(DECIMALS)) else { return Ok(None) };
     let take = Take::into("tokens", sheet.rows(file.sniffed)?)
         .columns(&[("token_address", &sheet.names[token]), ("symbol", &sheet.names[symbol]), ("decimals", &sheet.names[decimals])])
-        .columns(&[("name", names.find(NAME).map_or(NO_COLUMN, |at| sheet.names[at].as_str()))])
+        .columns(&[("name", name.map_or(NO_COLUMN, |at| sheet.names[at].as_str()))])
         .set("chain", &file.chain());
     Ok(Some(take))
 }

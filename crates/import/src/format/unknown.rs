@@ -10,11 +10,13 @@ use super::{
         names::{CHAIN as CHAINS, NAME, Names, SYMBOL, TOKEN, plain},
         notation,
         refusal::{ADDRESS, CHAIN, COLUMN, DEX, OURS, PROTOCOL, Refusal, TABLE, UNIT, VALUE},
+        report::few,
         sheet::Sheet,
         sniff::Sniffed,
     },
-    yields,
+    transfers, yields,
 };
+use crate::ImportOptions;
 use model::chain::Chain;
 
 /// Required type of a column's cells.
@@ -115,16 +117,26 @@ const NEAR: &[NearTable] = near! {
     }
 };
 
+/// Columns of posts that may be missing.
+const OF_POSTS: &[(&str, &str)] = &[
+    ("post_id", "id idstr tweetid statusid postid"),
+    ("link", "url link permalink tweeturl posturl"),
+    ("author", "username screenname author user userscreenname handle"),
+];
+
 /// Builds the refusal.
-pub(crate) fn unknown(sniffed: &Sniffed) -> Refusal {
-    let near = sniffed.sheet.as_ref().and_then(nearest).unwrap_or_default();
+pub(crate) fn unknown(sniffed: &Sniffed, options: &ImportOptions) -> Refusal {
+    let near = sniffed.sheet.as_ref().and_then(|sheet| nearest(sheet, options)).unwrap_or_default();
     let told = if near.reason.is_empty() { String::new() } else { format!(" {}", near.reason) };
     let known = "`tokendeck import --formats` lists the known formats";
     let reason = format!("has an unknown format: it contains {}.{told} {known}", sniffed.summary());
     Refusal { reason, ..near }
 }
 
-fn nearest(sheet: &Sheet) -> Option<Refusal> {
+fn nearest(sheet: &Sheet, options: &ImportOptions) -> Option<Refusal> {
+    if let Some(refusal) = exchanged(sheet) {
+        return Some(refusal);
+    }
     if !sheet.named {
         return Some(unnamed(sheet));
     }
@@ -147,8 +159,15 @@ fn nearest(sheet: &Sheet) -> Option<Refusal> {
         near_enough.then(|| fit.len() * 100 / near.columns.len() + usize::from(near.table == "candles") * 10)
     };
     match NEAR.iter().filter_map(|near| Some((score(near)?, near))).max_by_key(|(score, _)| *score) {
-        Some((_, near)) => Some(refusal(sheet, near, &found(near))),
-        None => one_price(sheet, &names).or_else(|| candles_by_rows(sheet)).or_else(|| transfers_by_cells(sheet)),
+        Some((_, near)) => {
+            let contracts = || names.all(TOKEN).into_iter().find(|&at| holds_kind(sheet, at, Kind::Address));
+            let own_coin = if near.table == "transfers" { transfers::of_own_coin(sheet, None, contracts()) } else { None };
+            own_coin.or_else(|| Some(refusal(sheet, near, &found(near), options)))
+        }
+        None => one_price(sheet, &names)
+            .or_else(|| candles_by_rows(sheet))
+            .or_else(|| transfers_by_cells(sheet))
+            .or_else(|| numbers_by_time(sheet)),
     }
 }
 
@@ -209,8 +228,39 @@ fn one_price(sheet: &Sheet, names: &Names) -> Option<Refusal> {
     )))
 }
 
+/// Refuses a time and columns of single numbers, such as the prices of one coin each: they may be prices, shares or counts.
+fn numbers_by_time(sheet: &Sheet) -> Option<Refusal> {
+    let of = |wanted: CellKind| (0..sheet.names.len()).filter(move |&at| kind(sheet.column(at).take(200)) == wanted);
+    let (times, numbers): (Vec<usize>, Vec<usize>) = (of(CellKind::Time).collect(), of(CellKind::Number).collect());
+    if times.len() != 1 || numbers.is_empty() || numbers.len() + 1 < sheet.names.len() {
+        return None;
+    }
+    let shown = few(numbers.iter().map(|&at| format!("`{}`", sheet.names[at])), 6);
+    Some(Refusal::new(format!(
+        "It has one number per time in each of its columns ({shown}); if they are prices, a candle has four (open, high, low, close), so \
+         get candles from the source."
+    )))
+}
+
+/// Refuses candles whose times are the names of columns and whose first column has the names of the prices.
+fn exchanged(sheet: &Sheet) -> Option<Refusal> {
+    let [_, times @ ..] = &sheet.names[..] else { return None };
+    let firsts: Vec<String> = sheet.column(0).map(plain).collect();
+    // Without a header found, the times are a row.
+    let row = sheet.first.first().map_or(&[][..], |row| row.get(1..).unwrap_or_default());
+    let are_times = |cells: &[String]| kind(cells.iter().map(String::as_str)) == CellKind::Time;
+    let has = |name: &str| firsts.iter().any(|first| first.starts_with(name));
+    let is_so = times.len() > 1 && (are_times(times) || are_times(row)) && ["open", "high", "low", "close"].into_iter().all(has);
+    is_so.then(|| {
+        Refusal::new(
+            "Its rows and columns are swapped: its times are side by side and its prices below one another; save it with one row per \
+             time, as with `df.T.to_csv()` in pandas.",
+        )
+    })
+}
+
 /// Lists the table's columns found and missing. The command is offered only if some column could fill each placeholder.
-fn refusal(sheet: &Sheet, near: &NearTable, found: &[Option<usize>]) -> Refusal {
+fn refusal(sheet: &Sheet, near: &NearTable, found: &[Option<usize>], options: &ImportOptions) -> Refusal {
     let table = near.table;
     let fit: Vec<Option<usize>> =
         near.columns.iter().zip(found).map(|((.., kind), at)| at.filter(|&at| holds_kind(sheet, at, *kind))).collect();
@@ -245,6 +295,10 @@ fn refusal(sheet: &Sheet, near: &NearTable, found: &[Option<usize>]) -> Refusal 
             }
             continue;
         }
+        // What the user has said is repeated with the suggested command.
+        if *ours == "token_address" && table != "tokens" && options.token.is_some() {
+            continue;
+        }
         lacking.push(why_missing(sheet, ours, *kind, *named));
         let same = match *ours {
             "token_address" if table != "tokens" => Some(ADDRESS),
@@ -268,6 +322,9 @@ fn refusal(sheet: &Sheet, near: &NearTable, found: &[Option<usize>]) -> Refusal 
         // Unquoted, so that a placeholder left in place is invalid TOML.
         sets.extend(same.map(|blank| format!("{ours} = {blank}")));
     }
+    if table == "posts" {
+        say.extend(of_posts(sheet, &fit).into_iter().map(|(ours, at)| ("map", format!("{ours}={}", sheet.names[at]))));
+    }
     let why = if lacking.is_empty() { "its column names alone do not show what its values are".to_owned() } else { lacking.join("; ") };
     let is_balance = |(column, at): (&Column, &Option<usize>)| column.0 == "balance" && at.is_none();
     let labels = if near.columns.iter().zip(&fit).any(is_balance) {
@@ -287,6 +344,29 @@ fn refusal(sheet: &Sheet, near: &NearTable, found: &[Option<usize>]) -> Refusal 
     }
     let sets = if sets.is_empty() { String::new() } else { format!(", set = {{ {} }}", sets.join(", ")) };
     refusal.lines(format!("[tables.{table}] columns = {{ {} }}{sets}", lines.join(", ")))
+}
+
+/// The columns of posts that a row can do without, if their cells fit: ids that differ and are not rounded, links, and names.
+fn of_posts(sheet: &Sheet, taken: &[Option<usize>]) -> Vec<(&'static str, usize)> {
+    let fits = |ours: &str, at: usize| {
+        let filled = || sheet.column(at).filter(|cell| !cell.is_empty());
+        let are = |is: fn(&str) -> bool| filled().next().is_some() && filled().all(is);
+        match ours {
+            "post_id" => {
+                let mut ids: Vec<&str> = filled().collect();
+                ids.sort_unstable();
+                ids.windows(2).all(|two| two[0] != two[1]) && are(|cell| !(cell.parse::<f64>().is_ok() && cell.contains(['e', 'E', '.'])))
+            }
+            "link" => are(|cell| cell.starts_with("http")),
+            _ => are(|cell| cell.len() < 100 && !cell.starts_with("http") && !cell.starts_with('{')),
+        }
+    };
+    let names = Names::of(&sheet.names);
+    let one = |(ours, words): &(&'static str, &str)| {
+        let at = names.in_order(words).find(|&at| !taken.contains(&Some(at)) && fits(ours, at))?;
+        Some((*ours, at))
+    };
+    OF_POSTS.iter().filter_map(one).collect()
 }
 
 /// Why a schema column is missing; `named` is a column of its name with unsuitable cells.

@@ -2,7 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::evidence::{CellKind, kind, kind_of};
+use super::super::{
+    evidence::{CellKind, kind, kind_of},
+    names::{is_one_of, plain},
+};
 
 /// The layout of a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,6 +23,19 @@ pub(crate) struct TextLayout {
     pub tickers: Vec<String>,
     /// Whether the row below the header names types.
     pub types: bool,
+    /// Whether the first two cells of a row are one date, with the delimiter in it and no quotes around it.
+    pub joins_first: bool,
+}
+
+impl TextLayout {
+    /// The row with its date in one cell.
+    pub(crate) fn joined(&self, mut row: Vec<String>) -> Vec<String> {
+        if self.joins_first && row.len() == self.names.len() + 1 {
+            let second = row.remove(1);
+            row[0] = format!("{}, {second}", row[0]);
+        }
+        row
+    }
 }
 
 /// A row with its line number, counting from 0.
@@ -44,9 +60,15 @@ pub(crate) fn text_layout(rows: &[NumberedRow]) -> Option<TextLayout> {
         && rows[before].1.iter().all(|cell| kind_of(cell) == CellKind::Text)
     {
         let mut names = rows[before].1.clone();
-        let empty_end = rows[begin..].iter().take(LOOKED).all(|(_, row)| row.last().is_none_or(String::is_empty));
-        names.insert(if empty_end { names.len() } else { 0 }, String::new());
+        let data: Vec<&Vec<String>> = rows[begin..].iter().map(|(_, row)| row).filter(|row| row.len() == width).take(LOOKED).collect();
+        let joins_first = data.iter().all(|row| is_split_date(row));
+        let empty_end = data.iter().all(|row| row.last().is_none_or(String::is_empty));
+        if !joins_first {
+            let at_end = empty_end || fit(&names, &data, 0) > fit(&names, &data, 1);
+            names.insert(if at_end { names.len() } else { 0 }, String::new());
+        }
         return Some(TextLayout {
+            joins_first,
             skip: rows[begin].0,
             names: unique(&names),
             named: true,
@@ -90,6 +112,46 @@ pub(crate) fn text_layout(rows: &[NumberedRow]) -> Option<TextLayout> {
     let first = if counted { begin + 1 } else { begin };
     let skip = rows.get(first).map_or(rows[begin].0 + 1, |(line, _)| *line);
     Some(TextLayout { skip, names: numbered(), named: false, first, preamble: preamble(begin), ..TextLayout::default() })
+}
+
+/// Whether the first two cells are halves of a date: `Jan 19` and `2018`.
+fn is_split_date(row: &[String]) -> bool {
+    let [first, second, ..] = row else { return false };
+    kind_of(first) == CellKind::Text
+        && kind_of(second) == CellKind::Number
+        && kind_of(&format!("{first}, {}", second.trim())) == CellKind::Time
+}
+
+/// How well the names fit the cells, if the first name is that of the column `from`: by times, numbers and the order of prices.
+fn fit(names: &[String], rows: &[&Vec<String>], from: usize) -> i32 {
+    const TIMES: &str = "date time timestamp datetime opentime unix unixtime day";
+    const NUMBERS: &str = "open high low close volume price balance amount value";
+    let names: Vec<String> = names.iter().map(|name| plain(name)).collect();
+    let cells = |at: usize| rows.iter().filter_map(move |row| row.get(at + from)).map(String::as_str);
+    let is_time = |cell: &str| {
+        let number = cell.parse::<f64>().unwrap_or_default();
+        kind_of(cell) == CellKind::Time || number > 1e8 || (1.9e7..2.2e7).contains(&number)
+    };
+    let one = |(at, name): (usize, &String)| {
+        let good = match () {
+            () if is_one_of(name, TIMES) => cells(at).all(is_time),
+            () if is_one_of(name, NUMBERS) => kind(cells(at)) == CellKind::Number,
+            () => return 0,
+        };
+        if good { 1 } else { -1 }
+    };
+    let of = |name: &str| names.iter().position(|known| known == name);
+    let prices = || {
+        let places = [of("open")?, of("high")?, of("low")?, of("close")?];
+        let figures =
+            |row: &&Vec<String>| places.map(|at| row.get(at + from).and_then(|cell| cell.parse::<f64>().ok()).unwrap_or(f64::NAN));
+        let good = rows.iter().filter(|row| {
+            let [open, high, low, close] = figures(row);
+            high >= open.max(close) && low <= open.min(close) && low > 0.0
+        });
+        Some(if good.count() * 10 >= rows.len() * 9 { 2 } else { -2 })
+    };
+    names.iter().enumerate().map(one).sum::<i32>() + prices().unwrap_or_default()
 }
 
 /// Number of rows above the header: in a workbook, and in the CSV that it is saved as, titles are as wide as the table. Half of their cells
@@ -158,7 +220,15 @@ fn yfinance(rows: &[NumberedRow]) -> Option<TextLayout> {
     let mut preamble = vec!["yfinance".to_owned()];
     preamble.extend(known.first().filter(|_| !several).cloned());
     let tickers = if several { known } else { Vec::new() };
-    Some(TextLayout { skip: rows.get(above)?.0, names: unique(&names), named: true, first: above, preamble, tickers, types: false })
+    Some(TextLayout {
+        skip: rows.get(above)?.0,
+        names: unique(&names),
+        named: true,
+        first: above,
+        preamble,
+        tickers,
+        ..TextLayout::default()
+    })
 }
 
 /// Makes names unique: a second `From` becomes `From (2)`.
@@ -208,6 +278,12 @@ mod tests {
             (",0,1,2\n0,5,6,7\n1,8,9,1", 1, false, &["1", "2", "3", "4"]),
             ("0,1,2\n5,6,7\n8,9,1", 1, false, &["1", "2", "3"]),
             ("open,close\n7,1,2\n8,3,4", 1, true, &["column 1", "open", "close"]),
+            // The name of the last column is missing, or that of an index.
+            ("date,open,note\n2024-01-01,5,x,1\n2024-01-02,6,y,1", 1, true, &["date", "open", "note", "column 4"]),
+            ("open,high,low,close\n2024-01-01,5,6,4,5\n2024-01-02,5,6,4,5", 1, true, &["column 1", "open", "high", "low", "close"]),
+            ("open,high,low,close\n5,6,4,5,90\n5,6,4,5,80", 1, true, &["open", "high", "low", "close", "column 5"]),
+            // A date with a comma and no quotes.
+            ("Date,Price\nJan 19, 2018,5\nJan 20, 2018,6", 1, true, &["Date", "Price"]),
             ("0x1111111111111111111111111111111111111111,5\n0x2111111111111111111111111111111111111111,6", 0, false, &["1", "2"]),
             ("name,name\nx,y\nz,w", 1, true, &["name", "name (2)"]),
             (

@@ -146,9 +146,9 @@ impl RawCell<'_> {
     }
 }
 
-/// Whether the text is a null marker.
+/// Whether the text is a null marker; MySQL and PostgreSQL write `\N`.
 pub fn is_null_word(text: &str) -> bool {
-    matches!(text.trim(), "" | "null" | "NULL" | "NA" | "NaN" | "nan" | "-")
+    matches!(text.trim(), "" | "null" | "NULL" | "\\N" | "NA" | "NaN" | "nan" | "-")
 }
 
 pub(super) fn text(cell: &RawCell<'_>) -> Read<String> {

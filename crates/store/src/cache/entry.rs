@@ -25,7 +25,7 @@ use source::{
 };
 
 /// Format version: incremented whenever a table is stored or read differently.
-pub const CACHE_VERSION: u32 = 6;
+pub const CACHE_VERSION: u32 = 7;
 const LOCK: &str = ".lock";
 const PART: &str = ".part";
 /// Poll interval while waiting for another program's lock; each poll checks for cancellation.

@@ -37,6 +37,9 @@ pub struct FileRows<'a> {
     /// Findings of the table so far; the reader of the file takes them back.
     pub findings: Findings,
     pub rows_bad: u64,
+    /// Rows that the file's reader could not tell apart into cells, and how many of them are its last rows, where notes stand.
+    pub malformed: u64,
+    pub malformed_last: u64,
     /// Rows of the file.
     pub rows: u64,
     /// Rows that `where` excludes.
@@ -131,6 +134,8 @@ impl<'a> FileRows<'a> {
             file,
             findings: Findings::default(),
             rows_bad: 0,
+            malformed: 0,
+            malformed_last: 0,
             rows: 0,
             left_out: 0,
             broken: 0,
@@ -159,6 +164,9 @@ impl FileRows<'_> {
             }
         }
         let first_row = batch.first_row;
+        self.malformed += batch.malformed.len() as u64;
+        let at_end = batch.malformed.iter().rev().enumerate().take_while(|(back, (row, _))| row + back + 1 == batch.height).count();
+        self.malformed_last = at_end as u64 + if at_end == batch.height { self.malformed_last } else { 0 };
         for (row, reason) in std::mem::take(&mut batch.malformed) {
             self.rows_bad += 1;
             self.finding(Severity::Error, first_row + row as u64, None, None, reason.to_owned());

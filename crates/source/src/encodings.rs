@@ -1,4 +1,46 @@
-//! Detects text in Windows-1252, as saved by older spreadsheets. Decoding it belongs to `text`.
+//! Detects text that is not UTF-8: Windows-1252, as saved by older spreadsheets, and the encodings of other alphabets that a text may have. Which
+//! of those it has, only its words tell. Decoding a whole file belongs to `text`.
+
+use encoding_rs::{BIG5, EUC_JP, EUC_KR, Encoding, GB18030, SHIFT_JIS, WINDOWS_1251, WINDOWS_1252};
+
+/// Encodings of other alphabets than those of western Europe.
+const OTHERS: [&Encoding; 6] = [SHIFT_JIS, GB18030, EUC_KR, BIG5, EUC_JP, WINDOWS_1251];
+
+/// The encoding of a text that is not UTF-8.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextEncoding(&'static Encoding);
+
+impl TextEncoding {
+    /// Its common name: `Shift_JIS`.
+    pub fn name(self) -> &'static str {
+        if self.is_western() { "Windows-1252" } else { self.0.name() }
+    }
+
+    /// Whether it is Windows-1252.
+    pub fn is_western(self) -> bool {
+        self.0 == WINDOWS_1252
+    }
+
+    pub(super) fn get(self) -> &'static Encoding {
+        self.0
+    }
+}
+
+/// The encodings that the beginning of a text may have, and the text in them; none for UTF-8. Windows-1252 is only among them if it is likely.
+pub(super) fn possible(bytes: &[u8]) -> Vec<(TextEncoding, String)> {
+    if std::str::from_utf8(bytes).map_or_else(|error| error.error_len().is_none(), |_| true) {
+        return Vec::new();
+    }
+    // The last character may be cut off.
+    let end = bytes.iter().rposition(|byte| *byte == b'\n').unwrap_or(bytes.len());
+    let western = Some(WINDOWS_1252).filter(|_| is_likely(bytes)).map(|western| (western, bytes));
+    let others = OTHERS.into_iter().map(|encoding| (encoding, &bytes[..end]));
+    let decoded = |(encoding, bytes): (&'static Encoding, &[u8])| {
+        let text = encoding.decode_without_bom_handling_and_without_replacement(bytes)?;
+        Some((TextEncoding(encoding), text.into_owned()))
+    };
+    western.into_iter().chain(others).filter_map(decoded).collect()
+}
 
 /// Bytes from 0x80 to 0x9f that are common characters: the euro, quotes, dashes, dots, ™ and letters of western Europe.
 const SIGNS: &[u8] = &[0x80, 0x82, 0x84, 0x85, 0x8a, 0x8c, 0x8e, 0x91, 0x92, 0x93, 0x94, 0x95, 0x96, 0x97, 0x99, 0x9a, 0x9c, 0x9e, 0x9f];
@@ -8,7 +50,7 @@ const SIDE_BY_SIDE: usize = 2;
 
 /// Whether bytes are not UTF-8 and likely Windows-1252: of the bytes from 0x80 to 0x9f only `SIGNS`, and at most a tenth of the
 /// non-ASCII characters in runs of more than `SIDE_BY_SIDE`.
-pub(super) fn is_likely(bytes: &[u8]) -> bool {
+fn is_likely(bytes: &[u8]) -> bool {
     match std::str::from_utf8(bytes) {
         Ok(_) => return false,
         // UTF-8 with a character cut off at the end.
