@@ -270,7 +270,7 @@ fn a_failed_load_is_reported_until_one_succeeds() {
     for (file, bytes, says, row) in [
         ("tokens.csv", b"something else\n1\n".to_vec(), "lacks the column", None),
         ("dataset.toml", b"\n\ntitel = 'x'\n".to_vec(), "unknown key `titel`", Some(3)),
-        ("tokens.csv.gz", cut_off(&fs::read(folder.join("tokens.csv")).expect("readable")), "cut off", Some(2)),
+        ("tokens.csv.gz", cut_off(&fs::read(folder.join("tokens.csv")).expect("readable")), "is truncated", Some(2)),
     ] {
         let tokens = fs::read(folder.join("tokens.csv")).expect("readable");
         if file == "tokens.csv.gz" {

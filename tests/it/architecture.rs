@@ -112,6 +112,7 @@ const TOP: &[&str] = &[
     "rust-toolchain.toml",
     "src",
     "tests",
+    "tools",
 ];
 
 /// Top-level directories common to all machines, which any text may name.

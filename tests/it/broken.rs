@@ -132,7 +132,7 @@ fn a_damaged_file_costs_its_rows_and_no_more() {
     let home = home(files);
     let (code, out, err) = run(home.path(), &["get", &format!("/tokens/{TOKEN}"), "--data", "data"], &[]);
     no_defect(&err);
-    assert!(code == 1 && out.contains("\"Uniswap\"") && err.contains("could not be read: "), "{code} {out} {err}");
+    assert!(code == 1 && out.contains("\"Uniswap\"") && err.contains("unreadable tables: "), "{code} {out} {err}");
     let (code, out, err) = run(home.path(), &["check", "data"], &[]);
     no_defect(&format!("{out}{err}"));
     assert_eq!(code, 1, "{out}{err}");
@@ -148,7 +148,7 @@ fn what_cannot_be_kept_or_taken_is_said_with_a_way_out() {
     let address = taken.local_addr().unwrap().to_string();
     let nowhere = ("XDG_STATE_HOME", "/dev/null/x");
     let cases: [Case<'_>; 4] = [
-        (&["serve", "--data", "data", "--listen", &address], &[], "address already in use; choose another with --listen ADDR"),
+        (&["serve", "--data", "data", "--listen", &address], &[], "address already in use; pass another address with --listen"),
         (&["serve", "--data", "data", "--listen", "127.0.0.1:0"], &[nowhere], "/dev/null/x/tokendeck"),
         (&["get", "/deep-analysis/jobs", "--data", "data"], &[nowhere], "/dev/null/x/tokendeck"),
         (&["key"], &[nowhere], "/dev/null/x/tokendeck"),

@@ -218,7 +218,7 @@ fn get_tells_of_a_table_that_cannot_be_read() {
     for format in ["json", "csv", "table"] {
         let (code, out, err) = desk.run(&["get", "/tokens", "--data", "bad", "--format", format]);
         assert!(
-            code == 1 && out.contains("UNI") && err.contains("without tables that could not be read: `candles`: "),
+            code == 1 && out.contains("UNI") && err.contains("unreadable tables: `candles`: "),
             "{code} {out} {err}"
         );
     }
@@ -283,7 +283,7 @@ fn demo_writes_a_dataset_that_get_can_read() {
 
     desk.write("own/notes.txt", "mine");
     let (code, _, err) = desk.run(&["demo", "own"]);
-    assert!(code == 1 && err.starts_with("tokendeck: `own` holds something that is not demo data"), "{err}");
+    assert!(code == 1 && err.starts_with("tokendeck: `own` contains files that are not demo data"), "{err}");
 }
 
 #[test]

@@ -324,7 +324,7 @@ fn a_cancelled_write_leaves_whole_files_and_can_be_repeated() {
             reports += usize::from(table == stop);
             !(table == stop && (done > 0 || reports > 1))
         });
-        assert!(answer.expect_err("stopped").contains("cancelled"), "{stop}");
+        assert!(answer.expect_err("stopped").contains("canceled"), "{stop}");
         for (name, bytes) in files(folder.path()) {
             assert_eq!(whole.get(&name), Some(&bytes), "{stop}: {name}");
         }

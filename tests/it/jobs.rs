@@ -116,8 +116,8 @@ fn a_job_goes_from_the_queue_to_its_report() {
         (0, Analysis::Dex, TaskStatus::Completed, "T0"),
         (0, Analysis::Holders, TaskStatus::Skipped, "no holder"),
         (1, Analysis::Market, TaskStatus::Completed, "T7"),
-        (1, Analysis::Trendline, TaskStatus::Skipped, "no candles"),
-        (1, Analysis::Patterns, TaskStatus::Skipped, "no candles"),
+        (1, Analysis::Trendline, TaskStatus::Skipped, "No candles"),
+        (1, Analysis::Patterns, TaskStatus::Skipped, "No candles"),
         (1, Analysis::Dex, TaskStatus::Skipped, "no pool"),
     ] {
         let task = task(i, analysis);

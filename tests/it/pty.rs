@@ -333,7 +333,7 @@ fn without_a_terminal_it_says_in_one_line_what_to_do() {
     let output = command.stdin(Stdio::null()).output().unwrap();
     let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
     assert_eq!((output.status.code(), out.as_str(), err.lines().count()), (Some(2), "", 1), "{err}");
-    assert!(err.starts_with("tokendeck: the dashboard needs a terminal: use `tokendeck serve`"), "{err}");
+    assert!(err.starts_with("tokendeck: the dashboard needs a terminal; use `tokendeck serve`"), "{err}");
 }
 
 #[test]

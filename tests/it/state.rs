@@ -168,7 +168,7 @@ fn sources_are_taken_in_order() {
         assert!(reason.contains(part) && !reason.contains("two words"), "{reason}");
     }
     fs::write(&file, "# nothing\n\u{7}bell\n").expect("a file");
-    assert!(Keys::open_with(None, Some(&file), state.path()).is_err_and(|reason| reason.contains("holds no key")));
+    assert!(Keys::open_with(None, Some(&file), state.path()).is_err_and(|reason| reason.contains("contains no key")));
 }
 
 #[test]

@@ -178,7 +178,7 @@ fn a_failed_load_leaves_the_generation_before() {
     let mut desk = Desk::plain();
     for (name, text, says, row) in [
         ("tokens.csv", "nothing of ours\n1\n", "`tokens`", None),
-        ("labels.csv", "nothing of ours\n1\n", "the table `labels` can no longer be read", None),
+        ("labels.csv", "nothing of ours\n1\n", "table `labels` is no longer readable", None),
         ("dataset.toml", "\ntitel = 'x'\n", "unknown key `titel`", Some(2)),
     ] {
         fs::write(desk.folder.join(name), text).unwrap();

@@ -37,12 +37,14 @@ pub(super) fn table(path: &Path, file: &str, wanted: Option<&str>) -> Result<Nam
 }
 
 /// The file as SQLite opens it without writing anything next to it: a database in WAL mode is read as unchangeable, unless rows wait in its log.
+/// Only absolute paths of Unix are written as such an address.
 fn address(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let log = path.with_file_name(format!("{}-wal", path.file_name().unwrap_or_default().to_string_lossy()));
     let waits = std::fs::metadata(log).is_ok_and(|log| log.len() > 0);
-    match path.to_str().filter(|_| cfg!(unix) && !waits) {
+    match path.to_str().filter(|path| path.starts_with('/') && !waits) {
         Some(text) => PathBuf::from(format!("file:{}?immutable=1", text.replace('%', "%25").replace('?', "%3f").replace('#', "%23"))),
-        None => path.to_owned(),
+        None => path,
     }
 }
 

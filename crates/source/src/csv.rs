@@ -107,7 +107,8 @@ impl CsvRows {
         if end == 0 {
             return Err("is empty; expected a header".to_owned());
         }
-        while input.data().len() < LOOKED && input.fill()? {}
+        // A fault behind the beginning costs the rows behind it: it is met again when they are read.
+        while input.data().len() < LOOKED && input.fill().unwrap_or_default() {}
         let line = &input.data()[..end];
         let sniffed = [b',', b';', b'\t', b'|'].into_iter().find(|byte| line.contains(byte)).unwrap_or(b',');
         let delimiter = delimiter.unwrap_or(sniffed);

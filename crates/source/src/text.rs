@@ -31,6 +31,8 @@ pub(super) struct Input {
     ended: bool,
     read: Arc<AtomicU64>,
     unpacked: u64,
+    /// Why reading failed; it fails so ever after.
+    fault: Option<String>,
     /// Bytes behind compressed text that are none.
     behind: Arc<AtomicU64>,
 }
@@ -214,7 +216,7 @@ impl Input {
         } else {
             Box::new(counted)
         };
-        let mut input = Self { reader, buffer: Vec::new(), start: 0, end: 0, ended: false, read, unpacked: 0, behind };
+        let mut input = Self { reader, buffer: Vec::new(), start: 0, end: 0, ended: false, read, unpacked: 0, fault: None, behind };
         while input.data().len() < 3 && input.fill()? {}
         if input.data().starts_with(&[0xef, 0xbb, 0xbf]) {
             input.consume(3);
@@ -229,7 +231,7 @@ impl Input {
     fn again<R: Read + Send + 'static>(self, through: impl FnOnce(io::Chain<io::Cursor<Vec<u8>>, Box<dyn Read + Send>>) -> R) -> Self {
         let begun = io::Cursor::new(self.data().to_vec());
         let reader = Box::new(through(begun.chain(self.reader)));
-        Self { reader, buffer: Vec::new(), start: 0, end: 0, ended: false, read: self.read, unpacked: 0, behind: self.behind }
+        Self { reader, buffer: Vec::new(), start: 0, end: 0, ended: false, read: self.read, unpacked: 0, fault: None, behind: self.behind }
     }
 
     /// What was left out of the source, as far as it was read.
@@ -264,6 +266,15 @@ impl Input {
 
     /// Reads more into the buffer; false at the end of the file.
     pub(super) fn fill(&mut self) -> Result<bool, String> {
+        if let Some(fault) = &self.fault {
+            return Err(fault.clone());
+        }
+        let more = self.fill_once();
+        self.fault = more.as_ref().err().cloned();
+        more
+    }
+
+    fn fill_once(&mut self) -> Result<bool, String> {
         if self.ended {
             return Ok(false);
         }

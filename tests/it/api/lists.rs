@@ -26,7 +26,7 @@ fn lists_take_where_sort_and_only_and_name_what_is_unknown() {
         ("/tokens?where=pric%3E1", "did you mean `price`? Columns: symbol, name, "),
         ("/tokens?where=price%3Ex", "write `price>1000`"),
         ("/tokens?where=uni", "`uni` is not a condition"),
-        (&*long, "507 characters; at most 500 are allowed"),
+        (&*long, "507 characters long; at most 500 are allowed"),
         ("/tokens?where=price%3E1&where=price%3C9", "set more than once"),
         ("/tokens?sort=pric", "did you mean `price`?"),
         ("/tokens?sort=zzz", "the unknown column `zzz`. Expected up to 4 of symbol, "),

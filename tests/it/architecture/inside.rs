@@ -23,7 +23,7 @@ const ORDERS: &[(&str, &str)] = &[
     ("crates/wire/src", "fault place client source keys ledger store hub fetch clickhouse node web"),
     (
         "crates/source/src",
-        "field_hash text_runs decode live_files windows text manifest+provider coerce read_at size_limits words supported records ndjson+json csv ipc \
+        "field_hash text_runs decode live_files encodings text manifest+provider coerce read_at size_limits words supported records ndjson+json csv ipc \
          parquet forward partition downloads object locate",
     ),
     (

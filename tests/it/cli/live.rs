@@ -138,7 +138,7 @@ fn a_symbol_of_several_tokens_is_asked_back_and_a_mistake_is_named() {
     let several = run(&desk, &["add", "TWO", "--data", "deck", "--remote"]);
     assert!(!several.status.success(), "{}", said(&several));
     let text = said(&several);
-    assert!(text.contains(&address(1)) && text.contains(&address(2)) && text.contains("`TWO` is several tokens"), "{text}");
+    assert!(text.contains(&address(1)) && text.contains(&address(2)) && text.contains("`TWO` matches several tokens"), "{text}");
     let nobody = said(&run(&desk, &["add", "NOBODY", "--data", "deck", "--remote"]));
     assert!(nobody.contains("no provider knows `NOBODY`"), "{nobody}");
     let misspelt = said(&run(&desk, &["new", "other", "--providers", "dexscrener"]));

@@ -12,7 +12,7 @@ use store::load::load;
 use super::Desk;
 
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
-const SAID: &str = "the amounts are approximate";
+const SAID: &str = "amounts are approximate";
 
 /// The demo's transfers in the layout of AWS's public data lake.
 fn lake(path: &Path) {

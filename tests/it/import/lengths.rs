@@ -31,7 +31,7 @@ fn rare(count: i64) -> impl Iterator<Item = i64> {
 fn two_lengths_in_one_file_are_refused_and_forced_they_stay_told() {
     let hours = |from_day: i64, count: i64| from_day * 24..from_day * 24 + count;
     for (what, text, told) in [
-        ("days, then hours", candles(days(0, 60).chain(hours(60, 48))), Some("47 steps of 1h beginning 2024-03-01 01:00")),
+        ("days, then hours", candles(days(0, 60).chain(hours(60, 48))), Some("47 steps of 1h from 2024-03-01 01:00")),
         ("hours, then days", candles(hours(0, 48).chain(days(2, 60))), Some("among steps of 1d")),
         ("few days, then many hours", candles(days(0, 20).chain(hours(20, 500))), Some("20 steps of 1d")),
         ("few hours, then many days", candles(hours(0, 15).chain(days(1, 90))), Some("steps of 1h")),

@@ -69,7 +69,7 @@ fn files_that_cannot_be_used_say_why_and_leave_no_row() {
     for (name, bytes, says) in [
         ("empty.csv", Vec::new(), "is empty: there is nothing to import"),
         ("white.csv", b" \n\n\t\n".to_vec(), "contains only white space"),
-        ("UNIUSDT.csv.gz", packed[..packed.len() / 2].to_vec(), "is cut off or damaged"),
+        ("UNIUSDT.csv.gz", packed[..packed.len() / 2].to_vec(), "is truncated or damaged"),
         ("UNIUSDT.zip", damaged, "damaged"),
         ("bomb.csv.gz", bombed.finish().unwrap(), "times its size"),
         ("cut.json", br#"{"prices":[[1,2],[3"#.to_vec(), "is not complete JSON"),

@@ -246,5 +246,5 @@ fn times_of_common_programs_are_read() {
     }
     let desk = Desk::new();
     desk.write("a.csv", hourly("Date (CET)", |i| format!("202403{:02} {:02}0000", 1 + i / 24, i % 24)));
-    assert!(desk.refuses(&["a.csv", "--token", UNI]).contains("its times are of the zone `CET`"));
+    assert!(desk.refuses(&["a.csv", "--token", UNI]).contains("its times are in the time zone `CET`"));
 }

@@ -294,21 +294,20 @@ fn volumes_without_names_are_told_by_the_money_beside_them() {
     let kline = |i: u32, price: f64, shown: &dyn Fn(f64) -> String| {
         let at = 1_704_067_200_000_i64 + i64::from(i) * 86_400_000;
         let of = |i: u32| price * (1.0 + f64::from(i * 7 % 5) / 100.0);
-        let (open, close, tokens) = (of(i - 1), of(i), f64::from(i * 10));
+        let (open, close, tokens) = (of(i - 1), of(i), f64::from(i * 10) + if price > 1.0 { 0.25 } else { 0.0 });
         let (high, low) = (open.max(close) * 1.001, open.min(close) * 0.999);
         let prices = format!("{at},{open:.10},{high:.10},{low:.10},{close:.10}");
         let bought = format!("{},{:.8},0", shown(tokens / 2.0), tokens * close / 2.0);
         (prices.clone(), format!("{prices},{},{},{:.8},{},{bought}\n", shown(tokens), at + 86_399_999, tokens * close, 5 + i * 7 % 11))
     };
     let (points, whole) = (|tokens: f64| format!("{tokens:.8}"), |tokens: f64| format!("{tokens:.0}"));
-    let fractions = |tokens: f64| format!("{:.8}", tokens + 0.25);
     let of = |price: f64, shown: &dyn Fn(f64) -> String| rows(|i| kline(i, price, shown).1);
     for (what, text, volume, assumed) in [
         ("whole tokens", of(0.3, &points), 10.0, false),
         ("whole tokens of a low price", of(0.000_02, &points), 10.0, false),
         ("whole tokens as a spreadsheet writes them", of(0.3, &whole), 10.0, false),
         ("near a price of 1", of(0.98, &points), 10.0, false),
-        ("fractions", of(40.0, &fractions), 10.25, false),
+        ("fractions", of(40.0, &points), 10.25, false),
         ("three rows", (1..=3).map(|i| kline(i, 0.3, &points).1).collect(), 10.0, false),
         ("numbers of trades", rows(|i| format!("{},{}.25,{}\n", kline(i, 0.3, &points).0, i * 10, 5 + i * 7 % 11)), 10.25, true),
         ("numbers of trades first", rows(|i| format!("{},{},{}.25\n", kline(i, 0.3, &points).0, 5 + i * 7 % 11, i * 10)), 10.25, true),
@@ -350,7 +349,7 @@ fn whole_prices_have_the_decimals_that_the_file_states() {
         ("nothing stated", json("", 43_000, ""), "", Ok((43_043.0, false))),
         ("of a token's amounts", json("\"token\":{\"decimalPlaces\":18},", 43_000, ""), "", Ok((43_043.0, false))),
         ("prices with a point", json("\"pricePrecision\":2,", 43_000, ".5"), "", Ok((43_043.5, false))),
-        ("too high, and nothing stated", json("", 2_000_000_000, ""), "", Err("which no token costs in USD")),
+        ("too high, and nothing stated", json("", 2_000_000_000, ""), "", Err("too high for any token in USD")),
     ] {
         let desk = Desk::new();
         desk.write("a.json", text);

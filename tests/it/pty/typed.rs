@@ -22,7 +22,7 @@ fn what_was_typed_survives_a_kill() {
     let terminal = home.open();
     terminal.see("Wrapped Ether");
     terminal.keys("w");
-    terminal.see("is on the watchlist");
+    terminal.see("added to the watchlist");
     saved(&home, "watchlist", "0x");
     terminal.keys(" ");
     terminal.see("marked; mark another");

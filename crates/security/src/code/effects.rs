@@ -141,7 +141,7 @@ pub(super) struct BalanceSheet {
     own: Vec<(Address, (Address, U256))>,
     /// Whether some balance comes from a mock contract's answer.
     from_mock: bool,
-    /// Whether the contract did not answer for some account.
+    /// Whether the contract did not answer for a holder.
     silent: bool,
 }
 
@@ -166,7 +166,7 @@ impl BalanceSheet {
         for who in people.into_iter().chain(others) {
             let outcome = machine.simulate(scene.people.newcomer, scene.token, abi::call(abi::BALANCE_OF, &[abi::word_of(who)]));
             from_mock |= answered_by_mock(machine, scene.token, who, &outcome);
-            silent |= outcome.word().is_none();
+            silent |= (who == scene.people.holder || who == scene.people.other) && outcome.word().is_none();
             of.push((who, outcome.word().unwrap_or_default()));
             own.extend(outcome.reads.iter().map(|slot| (who, *slot)));
             reads.extend(outcome.reads);
