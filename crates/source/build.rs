@@ -1,4 +1,4 @@
-//! Lists the descriptions of providers in `assets/providers`, so that adding one is adding a file.
+//! Lists the provider descriptions in `assets/providers`, so that adding a provider is adding a file.
 
 use std::{
     env, fs,

@@ -1,4 +1,4 @@
-//! One thing to ask a provider: a request, the token or pool it is about, and the span of time. Its placeholders are filled here.
+//! One request to a provider, with the token or pool it is about and the span of time. Its placeholders are filled here.
 
 use std::collections::BTreeMap;
 
@@ -21,10 +21,10 @@ use wire::{
 
 /// Parts of a span that are asked for in one refresh.
 const PARTS_MAX: usize = 1_000;
-/// What stays as it is in a path.
+/// Characters that are not escaped in a path.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b':').remove(b',');
 
-/// A token, as far as providers are asked about it.
+/// The properties of a token that requests need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LiveToken {
     pub address: Address,
@@ -41,7 +41,7 @@ pub(crate) struct Ask<'a> {
     pub(crate) interval: Option<Interval>,
     /// From and to when, in milliseconds.
     pub(crate) span: Option<(i64, i64)>,
-    /// The present, in milliseconds, where it is asked for rows of a span.
+    /// The present, in milliseconds, for requests of a span.
     pub(crate) present: Option<i64>,
 }
 
@@ -65,7 +65,7 @@ pub(crate) enum PageValue {
     Time(i64),
 }
 
-/// What the next page is asked with.
+/// Parameters of the next page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct PageParameters {
     pub(crate) values: BTreeMap<String, PageValue>,
@@ -122,7 +122,8 @@ impl Ask<'_> {
         }
     }
 
-    /// The request of a page; none where a placeholder of its path cannot be filled. `other` is where the person has it asked.
+    /// The request of a page; `None` if a placeholder of its path has no value. `other` replaces the provider's base URL if the user
+    /// configured one.
     pub(crate) fn page(&self, page: &PageParameters, other: Option<&str>, known: WebVersion) -> Option<WebRequest> {
         let Self { provider, request, .. } = self;
         let in_path = |hole: &Hole| self.value(hole, page).map(|value| utf8_percent_encode(&value, PLAIN).to_string());
@@ -204,7 +205,7 @@ impl Ask<'_> {
         self.present.is_some_and(|now| end < now)
     }
 
-    /// Name of what is asked, to remember it by.
+    /// Name of the request, under which its result is recorded.
     pub(crate) fn key(&self) -> String {
         let About { token, chain, pool, .. } = &self.about;
         let of = |text: Option<String>| text.unwrap_or_default();
@@ -222,7 +223,7 @@ impl Ask<'_> {
     }
 }
 
-/// What the first page is asked with.
+/// Parameters of the first page.
 pub(crate) fn first_page(ask: &Ask<'_>) -> PageParameters {
     let mut page = PageParameters::default();
     for (name, next) in &ask.request.next {
@@ -233,7 +234,7 @@ pub(crate) fn first_page(ask: &Ask<'_>) -> PageParameters {
     page
 }
 
-/// Where the person has the provider asked, in place of its home. A description of the dataset gets nothing of the person's settings.
+/// The user's URL for the provider, in place of its own. The user's settings are not used for a description that is part of a dataset.
 pub(crate) fn elsewhere(wire: &Wire, provider: &Provider) -> Option<String> {
     let source = wire.provider_source(&provider.id).filter(|_| provider.origin != ProviderOrigin::Dataset);
     source.map(|source| source.url.clone()).filter(|url| !url.is_empty())

@@ -1,4 +1,4 @@
-//! A dataset whose tables come by themselves: its `dataset.toml`.
+//! Creates a dataset of live tables: its `dataset.toml`.
 
 use std::{fs, path::Path};
 
@@ -8,7 +8,7 @@ use source::{
 };
 use store::private_files::{create_dir, write_atomic};
 
-/// Who is asked, where nothing else is said.
+/// Default providers.
 const USUAL: [&str; 5] = ["dexscreener", "geckoterminal", "binance", "kraken", "defillama"];
 
 /// The tables of such a dataset, and how often they come.
@@ -49,7 +49,7 @@ fn text(title: &str, providers: &[String], known: &Providers, node: Option<&str>
     Ok(text)
 }
 
-/// Makes the dataset. Errors: there is one already, or it cannot be written.
+/// Creates the dataset. Fails if the folder has one already, or if it cannot be written.
 pub fn create(folder: &Path, providers: &[String], known: &Providers, node: Option<&str>) -> Result<(), String> {
     let file = folder.join(FILE);
     if file.exists() || fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {

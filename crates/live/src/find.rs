@@ -1,5 +1,5 @@
-//! Finds tokens by what a person types: an address, a symbol, a name. The providers with a `search` are asked; what they say of the tokens
-//! found is kept with the token that is added.
+//! Finds tokens by what the user types: an address, a symbol or a name. Every provider with a `search` is queried; the rows it returns
+//! about a token are stored when that token is added.
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
@@ -30,7 +30,7 @@ use crate::{
     watch::RefreshWatch,
 };
 
-/// Who is asked for a token, and for which dataset.
+/// The providers to search, and the dataset to search for.
 pub struct FindContext<'a> {
     pub dataset: &'a Path,
     pub providers: &'a Providers,
@@ -48,21 +48,21 @@ pub struct FoundToken {
     pub name: Option<String>,
     /// USD.
     pub market_cap: Option<f64>,
-    /// USD, of all its pools that were found.
+    /// Liquidity in USD, over all of its pools that were found.
     pub liquidity: f64,
     pub pools: usize,
 }
 
-/// The tokens found, the most liquid first, and what the providers said of them.
+/// The tokens found, the most liquid first, and the rows that the providers returned.
 #[derive(Debug, Default)]
 pub struct FoundTokens {
     pub tokens: Vec<FoundToken>,
-    /// Providers that did not answer, with the reason.
+    /// Providers that failed, with the reason.
     pub failures: Vec<String>,
     frames: Vec<(&'static str, DataFrame)>,
 }
 
-/// The hosts that a search asks, with the number of requests.
+/// The hosts that a search connects to, with the number of requests.
 pub fn search_hosts(context: &FindContext<'_>) -> BTreeMap<String, u64> {
     let mut hosts = BTreeMap::new();
     for ask in searches(context.providers, "x") {
@@ -83,7 +83,7 @@ fn searches<'a>(providers: &'a Providers, words: &str) -> Vec<Ask<'a>> {
         .collect()
 }
 
-/// Asks the providers that search. An address is found only by itself; other words by symbol, and by name where no symbol is so.
+/// Queries the providers that offer a search. An address matches only itself; other texts match a symbol or, if no symbol matches, a name.
 pub fn find(context: &FindContext<'_>, words: &str) -> Result<FoundTokens, RefreshError> {
     let address = Address::parse(words.trim());
     let mut asker = Asker {
@@ -151,7 +151,7 @@ fn joined(tokens: &[TokenRow], pools: &[PoolRow], address: Option<Address>, word
 }
 
 impl FoundTokens {
-    /// Keeps the token in the dataset, with what was said of it and of its pools.
+    /// Stores the token in the dataset, with the rows about it and its pools.
     pub fn keep(&self, context: &FindContext<'_>, token: &FoundToken) -> Result<(), RefreshError> {
         let _lock = RefreshLock::take(context.dataset).map_err(RefreshError::Failed)?.ok_or(RefreshError::Busy)?;
         let text = token.address.to_string();
@@ -186,7 +186,7 @@ fn of_token(frame: &DataFrame, columns: &[&str], token: &str, chain: &Chain) -> 
     frame.filter(&BooleanChunked::from_iter_values(PlSmallStr::EMPTY, kept.into_iter()))
 }
 
-/// Keeps a coin, which has no contract and which nobody has to be asked for.
+/// Stores a coin, which has no contract and needs no request.
 pub fn keep_coin(dataset: &Path, symbol: &str, now: Time) -> Result<Address, RefreshError> {
     let _lock = RefreshLock::take(dataset).map_err(RefreshError::Failed)?.ok_or(RefreshError::Busy)?;
     let symbol = symbol.to_uppercase();

@@ -1,4 +1,4 @@
-//! Rows that were fetched and wait to be written, with what is known once they are.
+//! Fetched rows that are waiting to be written, and the records to write after them.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -17,7 +17,7 @@ pub(crate) struct Held {
     pub(crate) rows: usize,
 }
 
-/// One span of two that touch. Of two with a gap between them the earlier one stays, so that the gap is asked for again.
+/// Joins two adjacent spans. If there is a gap between them, the earlier one is returned, so that the gap is requested again.
 fn joined(earlier: Option<(i64, i64)>, new: Option<(i64, i64)>, step: i64) -> Option<(i64, i64)> {
     match (earlier, new) {
         (Some((a, b)), Some((c, d))) if c <= b + step && a <= d + step => Some((a.min(c), b.max(d))),

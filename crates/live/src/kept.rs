@@ -1,5 +1,6 @@
-//! The fetched rows in the dataset's folder, as Parquet: rows with a time in parts, which are brought together; rows without one as the
-//! newest state, and beside it what changed, with the time at which it was observed. Every file is written whole and then renamed.
+//! The fetched rows in the dataset's folder, as Parquet. Rows with a time are stored in parts, which are compacted later. Rows without a
+//! time are stored as the newest state, with a history of changes and the times at which they were observed. Every file is written whole
+//! and then renamed.
 
 use std::{
     collections::HashSet,
@@ -37,10 +38,11 @@ const SNAPSHOTS_MAX: usize = 32;
 const SNAPSHOTS_KEPT: usize = 4;
 /// Age from which of a row's snapshots of one day only the last one stays.
 const EVERY_SNAPSHOT_MS: i64 = 14 * DAY_MS;
-/// Tables of which every row is kept once a day, whether it changed or not: what was seen on a day is a figure of theirs.
+/// Tables of which every row is stored once per day, whether it changed or not, because some values are computed from the days on which a
+/// row was seen.
 const DAILY: &[&str] = &["yields"];
 
-/// What a fetch speaks of: the rows it replaces.
+/// Scope of a fetch: the rows that it replaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum KeptScope {
     /// The whole table.

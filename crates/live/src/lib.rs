@@ -1,6 +1,5 @@
-//! Rows that come by themselves: providers, as `source::provider` describes them, are asked at the pace they allow for what is missing in a
-//! dataset, and what they answer is kept in its folder. No figure is computed here, and nothing is asked without the consent that `wire`
-//! keeps.
+//! Live tables: requests to providers, as `source::provider` describes them, at the pace they allow, for the rows that a dataset lacks. The
+//! responses are stored in its folder. This crate computes no metrics, and sends no request without the consent that `wire` records.
 
 mod ask;
 pub mod create;

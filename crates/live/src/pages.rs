@@ -1,4 +1,4 @@
-//! Asks one thing, page by page, until nothing new comes or the span is covered.
+//! Runs one request, page by page, until no new rows arrive or the span is covered.
 
 use std::{
     collections::BTreeMap,
@@ -24,18 +24,18 @@ use crate::{
 
 /// The most pages of a span of time.
 const SPAN_PAGES_MAX: u32 = 400;
-/// Times that a service which says inside its answer that it is busy is asked again.
+/// Number of retries if a service reports in its response that it is busy.
 const WAITS_MAX: u32 = 3;
 const WAIT: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(50);
 
-/// What came of asking one thing.
+/// Outcome of one request.
 #[derive(Debug)]
 pub(crate) enum AskOutcome {
     Rows(Box<FetchedRows>),
-    /// The answer is the one of the last time.
+    /// The response is the same as last time.
     Unchanged,
-    /// The provider does not know what was asked for.
+    /// The provider does not know the token or pool.
     Unknown,
     Failed(AskFault),
     Stopped,
@@ -86,7 +86,7 @@ pub(crate) struct Asker<'a> {
 struct PageRead {
     answer: JsonAnswer,
     rows: usize,
-    /// Of the first table: the least and the greatest value by column.
+    /// The smallest and largest value by column, in the first table.
     bounds: BTreeMap<String, (i64, i64)>,
 }
 

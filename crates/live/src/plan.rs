@@ -1,5 +1,5 @@
-//! What is to be asked for a table: for each token the requests of the providers that may know it, the first one first. Nothing is sent
-//! here, and no clock is read.
+//! Plans the requests for a table: for each token, those of the providers that may know it, in order of preference. Sends nothing and reads
+//! no clock.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -176,7 +176,7 @@ impl Needs<'_> {
         }
     }
 
-    /// The pool that the token's candles come from: the one of the last time, else the most liquid one.
+    /// The pool that the token's candles are fetched from: the one used last time, or the most liquid pool.
     pub(crate) fn pool_of(&self, token: Address, chain: &Chain) -> Option<Address> {
         self.state.pool_of(token, chain).or_else(|| most_liquid(self.pools, token, chain))
     }

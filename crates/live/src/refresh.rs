@@ -1,5 +1,5 @@
-//! A refresh: plans what is missing, asks for it, and keeps what came. One program at a time refreshes a dataset; what it knows is written
-//! after the rows.
+//! A refresh: plans the missing rows, requests them, and stores the responses. One program at a time refreshes a dataset; its state is
+//! written after the rows.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -41,7 +41,7 @@ const ODD_MAX: u32 = 3;
 /// Notes that are kept of a table.
 const NOTES_MAX: usize = 20;
 
-/// What a refresh is made of.
+/// Inputs of a refresh.
 pub struct RefreshContext<'a> {
     /// The dataset's folder.
     pub dataset: &'a Path,
@@ -54,7 +54,7 @@ pub struct RefreshContext<'a> {
     pub watch: Arc<dyn RefreshWatch>,
 }
 
-/// What providers are asked about, as far as the dataset knows it.
+/// What the dataset knows of the market, for requests.
 #[derive(Debug, Clone, Default)]
 pub struct LiveMarket {
     pub tokens: Vec<LiveToken>,
@@ -74,14 +74,14 @@ impl LiveMarket {
     }
 }
 
-/// The tables that come by themselves, in the order in which they are asked for: candles need the pools.
+/// The live tables, in the order in which they are fetched: candles need the pools.
 pub fn live_tables(manifest: &Manifest) -> Vec<(&'static TableSchema, &LiveTable)> {
     let mut tables: Vec<_> = TABLES.iter().filter_map(|schema| Some((schema, manifest.tables.get(schema.name)?.live.as_ref()?))).collect();
     tables.sort_by_key(|(schema, _)| schema.name != "pools" && schema.name != "tokens");
     tables
 }
 
-/// The hosts that a refresh asks, with the number of requests that are sure; more come with further pages.
+/// The hosts that a refresh connects to, with the number of certain requests; more may follow for further pages.
 pub fn hosts(context: &RefreshContext<'_>, only: &[&str]) -> BTreeMap<String, u64> {
     let state = RefreshState::read(context.dataset);
     let mut hosts = BTreeMap::new();
@@ -95,7 +95,7 @@ pub fn hosts(context: &RefreshContext<'_>, only: &[&str]) -> BTreeMap<String, u6
     hosts
 }
 
-/// Refreshes the tables, or those of `only`. What came before a failure is kept, and the failure is in the report.
+/// Refreshes all live tables, or only those named in `only`. Rows fetched before a failure are stored, and the report contains the failure.
 pub fn refresh(context: &RefreshContext<'_>, only: &[&str]) -> Result<RefreshReport, RefreshError> {
     let _lock = RefreshLock::take(context.dataset).map_err(RefreshError::Failed)?.ok_or(RefreshError::Busy)?;
     let mut run = Run {
@@ -159,23 +159,23 @@ struct Run<'a> {
     context: &'a RefreshContext<'a>,
     state: RefreshState,
     asker: Asker<'a>,
-    /// The pools of the dataset, and those that came.
+    /// The pools of the dataset, and those fetched in this refresh.
     pools: Vec<PoolRow>,
-    /// Providers that failed, with the reason: they are not asked again in this refresh.
+    /// Providers that failed, with the reason: they are not used again in this refresh.
     failed: HashMap<String, String>,
-    /// Answers of each provider that were not as it is described.
+    /// Number of responses of each provider that did not match its description.
     odd: HashMap<String, u32>,
-    /// What was answered already: a request may fill several tables.
+    /// Requests that are done: a request may fill several tables.
     answered: HashSet<String>,
-    /// Live tables of which no rows were there at the start.
+    /// Live tables that had no rows at the start.
     without_rows: HashSet<&'static str>,
 }
 
-/// What came of a search for a token's pool.
+/// Result of a search for a token's pool.
 enum PoolFound {
     Pool(Address),
     None,
-    /// The provider failed, or it was stopped.
+    /// The provider failed, or the refresh was stopped.
     Failed,
 }
 

@@ -1,4 +1,4 @@
-//! What came of a refresh, or why there was none. Words for each are made here, as the program prints them.
+//! The result of a refresh, or the reason why there was none, with the messages that the program prints.
 
 use std::{collections::BTreeSet, fmt};
 
@@ -7,10 +7,10 @@ use model::address::Address;
 /// Why nothing was refreshed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RefreshError {
-    /// Another program refreshes this dataset: its rows will be there.
+    /// Another program is refreshing this dataset; its rows will be available.
     Busy,
     Stopped,
-    /// One line for the user.
+    /// One-line message for the user.
     Failed(String),
 }
 
@@ -24,32 +24,32 @@ impl fmt::Display for RefreshError {
     }
 }
 
-/// What came of a refresh, by table.
+/// Results of a refresh, by table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RefreshReport {
     pub tables: Vec<TableRefreshReport>,
 }
 
 impl RefreshReport {
-    /// What failed, for the user.
+    /// The failures, for the user.
     pub fn failures(&self) -> impl Iterator<Item = String> {
         self.tables.iter().filter_map(|table| Some(format!("`{}`: {}", table.table, table.failure.as_ref()?)))
     }
 }
 
-/// What came of a table's refresh.
+/// Result of refreshing one table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TableRefreshReport {
     pub table: String,
-    /// Rows that were given, new or not.
+    /// Rows received, new or not.
     pub rows: u64,
     pub requests: u64,
-    /// Ids of those who gave rows.
+    /// Ids of the providers that returned rows.
     pub providers: BTreeSet<String>,
     /// Tokens that no provider of the table knows.
     pub unknown: Vec<Address>,
-    /// What is odd about the rows.
+    /// Notes about odd rows.
     pub notes: Vec<String>,
-    /// Why some are missing, for the user; what came is kept.
+    /// Why some rows are missing, for the user; rows fetched before the failure are stored.
     pub failure: Option<String>,
 }

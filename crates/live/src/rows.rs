@@ -1,5 +1,5 @@
-//! The rows of an answer as rows of our table, read as the loader reads files: units, notations, rules. A column that an answer lacks
-//! altogether is told, as a service may have renamed it.
+//! Converts the rows of a response to rows of a schema table, in the same way as the loader reads files: units, notations, rules. A column
+//! that is missing from every row is reported, because the service may have renamed it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -235,7 +235,7 @@ fn filtered(frame: &DataFrame, kept: Vec<bool>) -> Result<DataFrame, String> {
     frame.filter(&BooleanChunked::from_iter_values(PlSmallStr::EMPTY, kept.into_iter())).map_err(|error| error.to_string())
 }
 
-/// The rows with their times earlier by so many milliseconds: those of the starts, where the ends are given.
+/// The rows with their times moved back by `by` milliseconds: to the starts of candles that are dated at their ends.
 fn earlier(mut frame: DataFrame, by: i64) -> Result<DataFrame, String> {
     let mut shift = || {
         let times = frame.column("timestamp")?;

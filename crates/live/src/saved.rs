@@ -1,4 +1,4 @@
-//! A saved answer of a provider as our rows, read as if it had just come. Nothing is asked here.
+//! Reads a saved response of a provider as if it had just arrived. Sends no request.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use crate::{
     rows::{self, Known},
 };
 
-/// An answer, and what was asked.
+/// A saved response, and the request it belongs to.
 #[derive(Debug)]
 pub struct SavedAnswer<'a> {
     pub provider: &'a Provider,
@@ -25,16 +25,16 @@ pub struct SavedAnswer<'a> {
     pub body: &'a [u8],
 }
 
-/// What an answer is.
+/// Contents of a response.
 #[derive(Debug)]
 pub enum SavedRows {
-    /// By table, with what is odd about them.
+    /// Rows by table, with notes about odd ones.
     Rows(Vec<(&'static str, DataFrame)>, Vec<String>),
-    /// A refusal, with the service's words and what follows from it.
+    /// A refusal: its consequence, and the service's message.
     Refusal(Then, String),
 }
 
-/// Reads the answer. Errors, which continue the name of the provider: it is not as the provider is described.
+/// Reads the response. An error, worded to continue the provider's name, means that the response does not match the provider's description.
 pub fn read(saved: &SavedAnswer<'_>) -> Result<SavedRows, String> {
     let about = About { token: saved.token, symbol: saved.symbol.clone(), chain: saved.chain.clone(), ..About::default() };
     let ask = Ask { provider: saved.provider, request: saved.request, about, interval: saved.interval, span: None, present: None };

@@ -1,5 +1,5 @@
-//! What was asked and when, in `live/asked.json` of the dataset, and how its tables fared, in `live/refresh.json`. Both are written after the
-//! rows they speak of, so that what they call known is there.
+//! State of the live tables: past requests and their times in `live/asked.json` of the dataset, and the result of each table's last refresh
+//! in `live/refresh.json`. Both are written after the rows, so that rows which they call known are on disk.
 
 use std::{
     borrow::Cow,
@@ -26,12 +26,12 @@ const FILE_MAX: u64 = 256 << 20;
 /// How long a provider counts as not knowing a token.
 const UNKNOWN_FOR: i64 = DAY_MS;
 
-/// What is remembered of all tables.
+/// Recorded state of all live tables.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RefreshState {
     pub tables: BTreeMap<String, TableRefreshed>,
-    /// By key of what was asked.
+    /// Records by request.
     #[serde(skip)]
     pub(crate) asked: BTreeMap<String, AskRecord>,
     /// The pool that a token's candles come from, by token and chain: they stay those of one pool.
@@ -43,15 +43,15 @@ pub struct RefreshState {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TableRefreshed {
-    /// When it ended, in milliseconds; none before the first that brought something.
+    /// When it ended, in milliseconds; `None` before the first refresh that returned rows.
     pub last: Option<i64>,
-    /// When the last one ended, whatever came of it.
+    /// When the last attempt ended, with or without success, in milliseconds.
     pub tried: Option<i64>,
     /// Why it failed.
     pub failure: Option<String>,
-    /// What was odd about its rows.
+    /// Notes about odd rows.
     pub notes: Vec<String>,
-    /// Who gave the rows that are there, this time or before.
+    /// Providers of the stored rows, from this refresh or earlier ones.
     pub providers: BTreeSet<String>,
 }
 
@@ -74,13 +74,13 @@ pub(crate) struct AskRecord {
 }
 
 impl RefreshState {
-    /// What is remembered; nothing where there is no such file, or one that cannot be read.
+    /// Reads the recorded state; empty if the file is missing or unreadable.
     pub fn read(dataset: &Path) -> Self {
         let asked: AskedFile<'static> = read_file(dataset, ASKED_FILE);
         Self { asked: asked.asked.into_owned(), pools: asked.pools.into_owned(), ..Self::read_tables(dataset) }
     }
 
-    /// How the tables fared, without what was asked: that may be long.
+    /// Reads the results of the tables only, without the record of requests, which may be long.
     pub fn read_tables(dataset: &Path) -> Self {
         read_file(dataset, FILE)
     }
@@ -103,8 +103,8 @@ impl RefreshState {
         self.pools.insert(format!("{token} {chain}"), pool.to_string());
     }
 
-    /// When the table is due, if it comes after each so many milliseconds. After a failure it is tried again after a while, and after a
-    /// clock that went backwards at once.
+    /// When the table is due, if it is refreshed every `every` milliseconds. After a failure it is retried after a while; after the clock
+    /// went backwards, immediately.
     pub fn due(&self, table: &str, every: i64, now: Time) -> Time {
         let Some(known) = self.tables.get(table) else { return now };
         let wait = if known.failure.is_some() { every.clamp(MINUTE_MS, 15 * MINUTE_MS) } else { every };

@@ -1,4 +1,4 @@
-//! Who watches a refresh or a search: how far it is, why it waits, and whether it shall end.
+//! The observer of a refresh or search: receives its progress and its waits, and may stop it.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub trait RefreshWatch: Send + Sync {
     }
 }
 
-/// An observer that never stops it.
+/// An observer that never stops the refresh.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Unwatched;
 

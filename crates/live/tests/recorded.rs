@@ -1,4 +1,4 @@
-//! Every request of every built-in provider is held against an answer that was recorded from the service: `tests/recorded/providers`.
+//! Checks every request of every built-in provider against a recorded response of the service: `tests/recorded/providers`.
 
 use std::{
     collections::BTreeSet,

@@ -1,4 +1,4 @@
-//! Services as sources: what they answer is in the dataset, whatever they do on the way; what is there is not asked for again.
+//! Services as sources: their rows arrive in the dataset whatever faults occur on the way, and known rows are not requested again.
 
 #[path = "service/day.rs"]
 mod day;

@@ -11,11 +11,11 @@ use sha3::{Digest, Keccak256};
 pub struct Address(pub [u8; 20]);
 
 impl Address {
-    /// The zero address, which issuers burn to.
+    /// The zero address, which issuers use for burning.
     pub const ZERO: Self = Self([0; 20]);
 
-    /// Whether it is an address that nobody has a key of, where tokens are burned: zero, one, 0x…dead, or
-    /// 0xdead000000000000000042069420694206942069 and others that begin so.
+    /// Whether the address is one without a known key, used to burn tokens: zero, one, 0x…dead, or
+    /// 0xdead000000000000000042069420694206942069 and others that start with 0xdead and eight zero bytes.
     pub fn is_burn_address(&self) -> bool {
         let bytes = &self.0;
         let zeros = |bytes: &[u8]| bytes.iter().all(|byte| *byte == 0);
@@ -25,7 +25,7 @@ impl Address {
         ends_dead || begins_dead || zero_or_one
     }
 
-    /// Parses `0x` and exactly 40 hex digits in any letter case; else `None`.
+    /// Parses `0x` and exactly 40 hex digits in any letter case; `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"))?;
         let mut bytes = [0; 20];
@@ -48,7 +48,7 @@ impl Address {
         }
     }
 
-    /// Like `or_coin`, but of coins accepts alphanumeric tickers only: for input from requests and users.
+    /// Like `or_coin`, but accepts only alphanumeric tickers as coins: for input from requests and users.
     pub fn asked(text: &str) -> Option<Self> {
         let is_ticker = |symbol: &str| symbol.len() <= 20 && symbol.bytes().all(|byte| byte.is_ascii_alphanumeric());
         Self::or_coin(text).filter(|_| text.split_once(':').is_none_or(|(_, symbol)| is_ticker(symbol)))

@@ -1,4 +1,4 @@
-//! What a person sets down about a token: price levels of their own, and a note. Where it is kept belongs to the program.
+//! The user's annotations of a token: price levels and a note. Storing them belongs to the program.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ pub enum Annotation {
 }
 
 impl OwnLevel {
-    /// A level with a readable name, else its price for one, and a price above zero; the error says what to do.
+    /// A level with a readable name (or its price, if the name is empty) and a price above zero; an error explains what to do.
     pub fn new(name: &str, price: f64) -> Result<Self, String> {
         let name = readable(name, NAME_CHARS_MAX);
         if !(price.is_finite() && price > 0.0) {
@@ -57,7 +57,7 @@ impl OwnLevel {
     }
 }
 
-/// Makes the change; the error says what to do.
+/// Applies the change; an error explains what to do.
 pub fn apply(annotations: &mut Annotations, token: Address, annotation: &Annotation) -> Result<(), String> {
     let removes = match annotation {
         Annotation::Level(_) => false,
@@ -94,7 +94,7 @@ impl TokenAnnotations {
     }
 }
 
-/// One line of at most so many characters, without those that cannot be seen.
+/// One line of at most `chars_max` characters, without invisible ones.
 fn readable(text: &str, chars_max: usize) -> String {
     let seen = text.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).filter(|c| !is_invisible(*c));
     seen.take(chars_max).collect::<String>().trim_end().to_owned()

@@ -1,4 +1,4 @@
-//! A value that goes along with a key of a cache.
+//! A value that accompanies a cache key.
 
 use std::{
     hash::{Hash, Hasher},
@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-/// What goes along with a key and is no part of it, as it follows from the rest: any two are equal.
+/// A value that accompanies a key without being part of it, because the rest of the key determines it: any two are equal.
 #[derive(Debug, Clone, Default)]
 pub struct BesideKey<T>(pub Arc<T>);
 

@@ -1,4 +1,4 @@
-//! Candles (OHLCV) as struct-of-arrays slices. Where they are kept belongs to the storage; resampling lives in the analysis.
+//! Candles (OHLCV) as struct-of-arrays slices. Storing them belongs to the storage, resampling to the analysis.
 
 use std::{fmt, ops::Range, sync::Arc};
 
@@ -7,9 +7,9 @@ use super::time::{DAY_MS, HOUR_MS, Time};
 
 /// Days of candles prefetched per interval, before its last candle, for a table in place.
 pub const RECENT_DAYS: i64 = 40;
-/// Daily closes that the market figures use.
+/// Daily closes that the market metrics use.
 pub const HISTORY_DAYS: usize = 30;
-/// Lookback periods of the market figures' price changes, in milliseconds.
+/// Lookback periods of the market metrics' price changes, in milliseconds.
 pub const CHANGES: [i64; 4] = [HOUR_MS, DAY_MS, 7 * DAY_MS, 30 * DAY_MS];
 
 /// One token's candles of one interval, oldest first. All slices have the same length.
@@ -38,7 +38,7 @@ impl<'a> Candles<'a> {
         self.timestamp.is_empty()
     }
 
-    /// The candles in a range of positions.
+    /// The candles at a range of positions.
     #[must_use]
     pub fn part(&self, places: Range<usize>) -> Candles<'a> {
         Candles {
@@ -60,7 +60,7 @@ impl<'a> Candles<'a> {
         self.part(first..self.len())
     }
 
-    /// Whether candle `i` is valid: prices finite and above zero, the high and low enclosing the open and close.
+    /// Whether candle `i` is valid: prices finite and above zero, with the open and close between the low and the high.
     #[inline]
     pub fn valid(&self, i: usize) -> bool {
         is_valid_candle(self.open[i], self.high[i], self.low[i], self.close[i])
@@ -99,7 +99,7 @@ impl ChartCandles<'_> {
     }
 }
 
-/// The start and close of the latest valid candle in any interval; if two start together, those of the finer interval.
+/// The start and close of the latest valid candle in any interval; if two candles start at the same time, those of the finer interval.
 pub fn latest_close(series: &[(Interval, Candles<'_>)]) -> Option<(Time, f64)> {
     let mut latest: Option<(Time, f64)> = None;
     for (_, candles) in series {
@@ -113,13 +113,13 @@ pub fn latest_close(series: &[(Interval, Candles<'_>)]) -> Option<(Time, f64)> {
     latest
 }
 
-/// Defines `is_valid_candle`, and the same comparisons as texts for who computes them elsewhere.
+/// Defines `is_valid_candle`, and the same comparisons as texts for code that builds them into queries.
 macro_rules! valid_candle {
     ([$open:ident, $high:ident, $low:ident, $close:ident] $($left:ident $sign:tt $right:tt),*) => {
         /// The comparisons of `is_valid_candle` between finite prices: left, sign, right.
         pub const VALID_CANDLE: &[[&str; 3]] = &[$([stringify!($left), stringify!($sign), stringify!($right)]),*];
 
-        /// Whether the prices make a valid candle: finite and above zero, the high and low enclosing the open and close.
+        /// Whether the prices form a valid candle: finite and above zero, with the open and close between the low and the high.
         #[inline]
         #[allow(clippy::needless_bitwise_bool, reason = "without a way out the processor looks at many candles at a time")]
         pub fn is_valid_candle($open: f64, $high: f64, $low: f64, $close: f64) -> bool {

@@ -18,7 +18,7 @@ pub enum CellValue {
 }
 
 impl CellValue {
-    /// The cell as JSON; null where missing.
+    /// The cell as JSON; null if missing.
     pub fn json(&self) -> Value {
         match self {
             Self::Missing => Value::Null,
@@ -32,7 +32,7 @@ impl CellValue {
         }
     }
 
-    /// The cell as text, a figure without separators; none where missing.
+    /// The cell as text, numbers without separators; `None` if missing.
     pub fn text(&self) -> Option<String> {
         Some(match self {
             Self::Missing => return None,

@@ -18,7 +18,7 @@ pub struct Chain(Cow<'static, str>);
 /// A row of the list of chains.
 #[derive(Debug)]
 pub struct ChainRow {
-    /// EIP-3770 short name, the one that answers use.
+    /// EIP-3770 short name, which responses use.
     pub short_name: &'static str,
     /// EIP-155 chain id.
     pub id: u64,
@@ -108,14 +108,14 @@ impl Chain {
             .map(|row| Self(Cow::Borrowed(row.short_name)))
     }
 
-    /// A chain of the list, else the text as a slug; `None` where the slug is empty.
+    /// A chain of the list, or the text as a slug for any other; `None` if the slug is empty.
     pub fn parse(text: &str) -> Option<Self> {
         let slug = slug(text);
         (!slug.is_empty()).then(|| Self::known(text).unwrap_or(Self(Cow::Owned(slug))))
     }
 
-    /// Chain of a coin without a contract: its symbol as a slug, prefixed with `coin-` where that would be a chain of the list, such as
-    /// `eth`: the coin is not a token of Ethereum.
+    /// Chain of a coin without a contract: its symbol as a slug, prefixed with `coin-` if it would be a chain of the list, such as `eth`,
+    /// because the coin is not a token on Ethereum.
     pub fn of_coin(symbol: &str) -> Self {
         let slug = slug(symbol);
         Self(Cow::Owned(if Self::known(&slug).is_some() { format!("coin-{slug}") } else { slug }))
@@ -131,7 +131,7 @@ impl Chain {
         &self.0
     }
 
-    /// The EIP-155 id; none for a chain outside the list.
+    /// The EIP-155 id; `None` for a chain outside the list.
     pub fn id(&self) -> Option<u64> {
         CHAINS.iter().find(|row| row.short_name == self.0).map(|row| row.id)
     }

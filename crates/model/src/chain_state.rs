@@ -1,5 +1,5 @@
-//! The state of a chain at one block, as far as it was fetched for a token. How it is fetched and kept is the storage's affair; what runs
-//! over it is the analysis' affair.
+//! The state of a chain at one block, as far as it was fetched for a token. The storage fetches and stores it; the analyses execute
+//! contracts on it.
 
 use std::{collections::BTreeSet, fmt, sync::Arc};
 
@@ -15,16 +15,16 @@ pub struct BlockHead {
     /// Seconds since 1970.
     pub timestamp: u64,
     pub hash: Word,
-    /// Of a unit of gas, in the smallest unit of the chain's coin.
+    /// Base fee per unit of gas, in the smallest unit of the chain's coin.
     pub base_fee: u64,
-    /// Hash of the block before; zero where it is not known, as the two that follow.
+    /// Hash of the previous block; zero if unknown, as are the next two fields.
     pub parent_hash: Word,
-    /// Who made it.
+    /// Address of the block's producer.
     pub coinbase: Address,
     pub gas_limit: u64,
 }
 
-/// An account at that block. One without code is a person or nobody.
+/// An account at that block. One without code is a wallet or an unused address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChainAccount {
     /// In the smallest unit of the chain's coin.
@@ -36,7 +36,7 @@ pub struct ChainAccount {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventFilter {
     pub address: Address,
-    /// The contract has none before this block.
+    /// First block that can contain events: the contract has none before it.
     pub since: u64,
     pub topics: [Option<Word>; 4],
 }
@@ -48,15 +48,15 @@ pub struct ChainEvent {
     pub data: Vec<u8>,
 }
 
-/// Events as a node gave them, in the order of the chain. No node can prove that there are no others.
+/// Events as a node returned them, in the order of the chain. No node can prove that the list is complete.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChainEvents {
     pub events: Vec<ChainEvent>,
-    /// Whether these are all that the node has: one may refuse to search the whole chain.
+    /// Whether these are all events that the node has; a node may refuse to search the whole chain.
     pub whole: bool,
 }
 
-/// What is known of a chain for one token, all at one block. Never changes: what is fetched later is in a new one.
+/// The known state of a chain for one token, all at one block. It never changes: state fetched later is in a new one.
 pub trait ChainState: fmt::Debug + Send + Sync {
     /// `None` before the first fetch.
     fn block(&self) -> Option<BlockHead>;
@@ -72,7 +72,7 @@ pub trait ChainState: fmt::Debug + Send + Sync {
     fn rounds(&self) -> u32;
 }
 
-/// Accounts, slots and events that an answer about a token needs and that were not fetched.
+/// Accounts, slots and events that an analysis of a token needs and that were not fetched yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct MissingState {
     pub accounts: BTreeSet<Address>,

@@ -1,7 +1,7 @@
-//! Words of a command line that the program suggests: a shell gives them back as they are, whatever is in the names and values of files.
+//! Words of suggested command lines: a shell must read them back unchanged, whatever the names and values of files contain.
 
-/// Quotes the text as one word of a shell. What it needs no quotes for stays as it is. A quote in it stands between double quotes, so that the
-/// command line of the dashboard, which knows no backslash, reads the word too.
+/// Quotes the text as one word of a shell, if it needs quotes. A quote inside is put between double quotes, so that the command line of the
+/// dashboard, which has no backslash escapes, reads the word too.
 pub fn shell_word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@".contains(c);
     // zsh replaces `=word` at the start.
@@ -9,7 +9,7 @@ pub fn shell_word(text: &str) -> String {
     if needs_none { text.to_owned() } else { quoted(text) }
 }
 
-/// Quotes the text whatever is in it.
+/// Quotes the text, even if it needs no quotes.
 pub fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\"'\"'"))
 }

@@ -1,5 +1,4 @@
-//! What an analysis may ask of a dataset. Every answer is of one generation and never changes; where the rows are kept is the storage's
-//! affair.
+//! What an analysis may read from a dataset. Every result is from one snapshot and never changes; the storage decides where the rows are.
 
 use std::{fmt, sync::Arc};
 
@@ -22,7 +21,7 @@ use super::{
     yield_rows::YieldDay,
 };
 
-/// One generation of the analyst's data.
+/// One snapshot of the loaded data.
 pub trait Data: fmt::Debug + Sync {
     /// All tokens, each once, ordered by address.
     fn tokens(&self) -> &[Token];
@@ -37,9 +36,9 @@ pub trait Data: fmt::Debug + Sync {
     fn own_cells(&self, place: usize) -> Vec<(&'static str, CellValue)>;
     /// Whether the table is loaded.
     fn has(&self, table: &str) -> bool;
-    /// Whether the data are as of a time and the rows of the table have none, so that they are those of today.
+    /// Whether the dataset is as of an earlier time and the rows of the table have no time, so that they are current instead.
     fn is_of_today(&self, table: &str) -> bool;
-    /// Whether the table is there and could not be read: what it would show is not known, and is not missing either.
+    /// Whether the table exists and could not be read: its contents are unknown, which is not the same as missing.
     fn is_unreadable(&self, table: &str) -> bool;
     /// Whether `dataset.toml` declares the column approximate.
     fn is_approximate(&self, table: &str, column: &str) -> bool;
@@ -48,7 +47,7 @@ pub trait Data: fmt::Debug + Sync {
     fn posts_of(&self, token: &Address) -> Box<dyn PostRows + '_>;
     /// When the newest post was published.
     fn newest_post(&self) -> Option<Time>;
-    /// The token's balances, for a question about the token `about`.
+    /// The token's balances, for a query about the token `about`.
     fn holding_of(&self, token: &Address, about: &Address) -> Holding<'_>;
     /// Number of holders of the token.
     fn holders_listed(&self, token: &Address) -> u64;
@@ -56,16 +55,16 @@ pub trait Data: fmt::Debug + Sync {
     fn holders_held(&self, token: &Address) -> u64;
     /// The token's holder counts, oldest first.
     fn holder_counts_of(&self, token: &Address) -> DayCounts<'_>;
-    /// The token's candles; none if it has none, or if they were not fetched from their source.
+    /// The token's candles; none if it has none, or if they are queried in place and were not fetched.
     fn candles_of(&self, token: &Address) -> ChartCandles<'_>;
-    /// The candles of each interval that start less than `span` milliseconds before its last one; and whether that leaves any out.
+    /// The candles of each interval that start less than `span` milliseconds before its last one; the flag is true if candles are omitted.
     fn recent_candles(&self, token: &Address, span: i64) -> (Vec<(Interval, Candles<'_>)>, bool);
-    /// The close of the token's latest valid candle in any interval; if two start together, that of the finer interval.
+    /// The close of the token's latest valid candle in any interval; if two candles start at the same time, that of the finer interval.
     fn latest_close(&self, token: &Address) -> Option<(Time, f64)>;
-    /// Who the last candle of the token in this interval is from, if its file says so.
+    /// The provider of the token's last candle in this interval, if its file contains one.
     fn candle_source(&self, token: &Address, interval: Interval) -> Option<String>;
     fn labels_of(&self, address: &Address) -> &[LabelRow];
-    /// The address of every label: one with several labels comes several times.
+    /// The address of every label; an address with several labels occurs several times.
     fn labelled(&self) -> Vec<Address>;
 
     /// Whether the address has the label, ignoring ASCII case.
@@ -81,9 +80,9 @@ pub trait Data: fmt::Debug + Sync {
     fn transfers(&self) -> &dyn AddressRows<TransferRow>;
     /// Number of transfers of the token.
     fn transfers_listed(&self, token: &Address) -> u64;
-    /// Whether the transfers stay at an engine: then `transfers` has none, and `transfer_answer` tells of them.
+    /// Whether the transfers are queried in place: then `transfers` is empty, and `transfer_answer` returns their sums.
     fn transfers_stay(&self) -> bool;
-    /// What is asked about the token's transfers. Errors: it is to be fetched.
+    /// The requested sums of the token's transfers. Fails if they have not been fetched yet.
     fn transfer_answer(&self, token: &Address, part: &TransferPart) -> Result<Arc<TransferAnswer>>;
     /// Events by pool, oldest first.
     fn pool_events(&self) -> &dyn AddressRows<PoolEventRow>;
@@ -97,7 +96,7 @@ pub trait Data: fmt::Debug + Sync {
     fn created_at(&self, contract: &Address) -> Option<Time>;
     /// Locks of the token (or of a pool's liquidity tokens), by locker.
     fn locks_of(&self, token: &Address) -> &[LockRow];
-    /// Findings about the token that a person objects to.
+    /// Findings about the token that the user disputes.
     fn disputes_of(&self, token: &Address) -> &[DisputeRow];
     /// Funding transfers to the address, first payment first.
     fn funders_of(&self, address: &Address) -> &[FundingRow];
@@ -108,9 +107,9 @@ pub trait Data: fmt::Debug + Sync {
     /// What the pool paid on each day on which it was seen, oldest first; empty without a history.
     fn yield_days_of(&self, pool: &str) -> &[YieldDay];
     fn gas_of(&self, chain: &Chain) -> Option<&GasRow>;
-    /// The chain and its state as far as it was fetched for the token; `None` where the dataset names no node of its chain.
+    /// The chain, and its state as far as it was fetched for the token; `None` if the dataset has no node of its chain.
     fn chain_state_of(&self, token: &Address) -> Option<(Chain, Arc<dyn ChainState>)>;
-    /// The same as it was before the token was last read anew; `None` if it was read once.
+    /// The same, before the token was last read again; `None` if it was read only once.
     fn earlier_chain_state_of(&self, token: &Address) -> Option<(Chain, Arc<dyn ChainState>)>;
 }
 

@@ -1,9 +1,8 @@
-//! A token's holder counts as struct-of-arrays slices: millions are in memory, as the table has them. Where they are kept belongs to the
-//! storage.
+//! A token's holder counts as struct-of-arrays slices, because millions of them are in memory. Storing them belongs to the storage.
 
 use super::time::Day;
 
-/// In place of a number of holders that is not known.
+/// Stands for an unknown number of holders.
 pub const UNCOUNTED: i64 = i64::MIN;
 
 /// One token's counts, oldest first. All slices have the same length.
@@ -13,7 +12,7 @@ pub struct DayCounts<'a> {
     pub date: &'a [i64],
     /// Number of holders, `UNCOUNTED` where unknown.
     pub holders: &'a [i64],
-    /// What whales hold, in tokens; NaN where unknown.
+    /// Tokens owned by whales; NaN where unknown.
     pub whale_balance: &'a [f64],
 }
 
@@ -47,7 +46,7 @@ impl<'a> DayCounts<'a> {
         self.iter().next_back()
     }
 
-    /// Those of up to this day.
+    /// The counts up to and including this day.
     #[must_use]
     pub fn until(&self, day: Day) -> Self {
         let count = self.date.partition_point(|date| *date <= i64::from(day.0));

@@ -1,19 +1,20 @@
-//! Problems: why a question has no answer, with the table of stable codes and their HTTP statuses. Knows no HTTP library, terminal or file.
+//! Problems: why a query has no result, with the table of stable codes and their HTTP statuses. Independent of any HTTP library, terminal
+//! or file.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::fetch_key::FetchKey;
 
-/// Reason why a question has no answer. `detail` is for the person who asked: it names the invalid value and the valid ones, and nothing
+/// Reason why a query has no result. `detail` is a message for the user: it names the invalid value and the valid ones, and nothing
 /// internal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     pub code: Code,
     pub detail: String,
-    /// The rows to fetch before asking again; the problem is final where there are none.
+    /// The rows to fetch before repeating the query; if empty, the problem is final.
     pub missing: Vec<FetchKey>,
-    /// Parts of the answer that are done, of all, where it is worked out in steps: the rows of earlier steps are not needed again.
+    /// Completed and total parts of a result that is computed in steps: the rows of earlier steps are not needed again.
     pub step: Option<(u64, u64)>,
 }
 
@@ -24,7 +25,7 @@ impl Problem {
         Self { code, detail: detail.into(), missing: Vec::new(), step: None }
     }
 
-    /// Rows that stay at their source are needed. `detail` is for whoever cannot fetch them.
+    /// The query needs rows that are queried in place. `detail` is for callers that cannot fetch them.
     pub fn missing_rows(missing: Vec<FetchKey>, detail: impl Into<String>) -> Self {
         Self { missing, ..Self::new(Code::SourceUnavailable, detail) }
     }
@@ -33,7 +34,7 @@ impl Problem {
         !self.missing.is_empty()
     }
 
-    /// Whether all that is missing is the state of a chain, of which a few round trips bring a token's.
+    /// Whether only the state of a chain is missing, which a few round trips can fetch for a token.
     pub fn is_missing_state(&self) -> bool {
         self.is_missing_rows() && self.missing.iter().all(|key| matches!(key, FetchKey::State { .. }))
     }
@@ -51,8 +52,8 @@ impl Problem {
         }
     }
 
-    /// `body` as JSON, without a serializer: a client that asks for missing tokens asks for many, and each error should cost no more than a
-    /// memoized answer.
+    /// `body` as JSON, without a serializer: clients that query missing tokens query many, and each error should cost no more than a cached
+    /// response.
     pub fn json(&self, instance: Option<&str>) -> Vec<u8> {
         let row = self.code.row();
         let room = 128 + self.detail.len() + instance.map_or(0, str::len);

@@ -1,4 +1,4 @@
-//! Names of rows that stay at their source. How they are fetched is the storage's affair.
+//! Keys of rows that are queried in place. How to fetch them is up to the storage.
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ use super::{
     transfer_sums::TransferPart,
 };
 
-/// Rows of a table that stays at its source, which an answer needs.
+/// Rows of a table in place that a query needs.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum FetchKey {
     /// A token's candles for its charts, with intervals that divide an hour resampled to hours.
     Chart(Address),
     /// All rows of a token.
     Rows { table: &'static str, token: Address },
-    /// Rows of a table, or figures of them.
+    /// Rows of a table, or metrics of them.
     Table(Arc<TableAsk>),
-    /// A token's balances, for a question about the token `about`: its own, or those of its liquidity pool.
+    /// A token's balances, for a query about the token `about`: its own, or those of its liquidity pool.
     Balances { token: Address, about: Address, individual: BesideKey<IndividualHolders> },
     /// Sums over a token's transfers, or some of them.
     Transfers { token: Address, part: TransferPart },
@@ -41,7 +41,7 @@ impl FetchKey {
         }
     }
 
-    /// The tokens the rows are of; none: of all.
+    /// The tokens that the rows belong to; empty means all tokens.
     pub fn tokens(&self) -> &[Address] {
         match self {
             Self::Chart(token)
@@ -64,7 +64,7 @@ impl FetchKey {
         Self::Balances { token, about, individual: BesideKey::default() }
     }
 
-    /// The key without the holders reported individually, and without the addresses of a role, who may be as many as there are labels.
+    /// The key without the holders reported individually and without the addresses of a role, of which there may be as many as labels.
     #[must_use]
     pub fn as_key(&self) -> Self {
         match self {
@@ -76,7 +76,7 @@ impl FetchKey {
         }
     }
 
-    /// Whether it bypasses the cache: paging asks for each page once, and answers are remembered elsewhere.
+    /// Whether it bypasses the cache: paging requests each page once, and results are cached elsewhere.
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::Table(_))
     }

@@ -1,5 +1,5 @@
-//! Findings: defects of the data, worded for the person who can fix them: file, row, column, value, expectation. All are counted, only the
-//! first are kept.
+//! Findings: issues in the loaded data, worded for the user who can fix them: file, row, column, value, expectation. All are counted; only
+//! the first are stored.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::table_state::TableState;
 
-/// Findings kept per file, column and reason; all are counted.
+/// Findings stored for each file, column and reason; all are counted.
 pub const KEPT_PER_REASON: u64 = 100;
 /// The same limit for notes.
 const NOTES_KEPT_PER_REASON: u64 = 1;
@@ -18,7 +18,7 @@ fn kept_of(severity: Severity) -> u64 {
 }
 
 impl TableState {
-    /// Its word in JSON.
+    /// The severity's word in JSON.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Loaded => "loaded",
@@ -37,15 +37,15 @@ impl TableState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Data were dropped: a rejected row, an unusable table.
+    /// Data was dropped: a rejected row, an unusable table.
     Error,
-    /// Data were altered: a cell set to null, the last of two rows kept.
+    /// Data was altered: a cell set to null, or the earlier of two rows dropped.
     Warning,
     /// Informational: an ignored column.
     Note,
 }
 
-/// A defect of the data.
+/// An issue in the loaded data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     pub severity: Severity,
@@ -144,7 +144,7 @@ impl Findings {
         }
     }
 
-    /// Adds to the count of a known reason without keeping findings.
+    /// Adds to the count of a known reason without storing findings.
     pub fn count_more(&mut self, file: &str, column: Option<&str>, reason: &str, more: u64) {
         let same = |count: &&mut FindingCount| count.file == file && count.column.as_deref() == column && count.reason == reason;
         if let Some(count) = self.counts.iter_mut().find(same) {
@@ -152,7 +152,7 @@ impl Findings {
         }
     }
 
-    /// If a reason occurred in every one of `rows` rows, replaces its findings by a single one of the column, worded `all`.
+    /// If a reason occurred in every one of `rows` rows, replaces its findings with a single one about the column, with the text `all`.
     pub fn tell_once(&mut self, file: &str, column: &str, reason: &str, rows: u64, all: String) {
         let key = (file.to_owned(), Some(column.to_owned()), reason.to_owned());
         let Some(&position) = self.positions.get(&key).filter(|position| rows > 1 && self.counts[**position].count == rows) else { return };
@@ -166,7 +166,7 @@ impl Findings {
         (self.counts[position].count, self.counts[position].reason) = (1, all);
     }
 
-    /// Merges other findings into these.
+    /// Merges other findings into this list.
     pub fn absorb(&mut self, others: &Self) {
         others.kept.iter().for_each(|finding| self.add(finding.clone()));
         for count in &others.counts {
@@ -175,7 +175,7 @@ impl Findings {
         }
     }
 
-    /// The kept findings, in order of occurrence.
+    /// The stored findings, in order of occurrence.
     pub fn kept(&self) -> &[Finding] {
         &self.kept
     }

@@ -42,7 +42,7 @@ pub fn unit(value: f64) -> Option<(f64, &'static str)> {
     SUFFIXES.iter().find(|(unit, _)| value.abs() >= *unit).copied()
 }
 
-/// A price: cents from 10 up, four decimals from 0.1 (a peg moves in the fourth), then three significant digits.
+/// A price: cents from 10 up, four decimals from 0.1 (a peg deviates in the fourth), below that three significant digits.
 pub fn price(value: Option<f64>) -> String {
     let Some(value) = value.filter(|value| value.is_finite()) else { return MISSING.to_owned() };
     let size = value.abs();
@@ -170,8 +170,8 @@ pub fn short_address(address: &str) -> String {
     format!("{head}…{tail}")
 }
 
-/// Pads the texts on the right so that decimal points align when right-aligned. A whole number has its point after its last digit, before
-/// its unit; text that is no number ends where whole numbers do.
+/// Pads the texts on the right so that their decimal points align when they are right-aligned. A whole number has its point after its last
+/// digit, before its unit; text that is not a number ends where whole numbers do.
 pub fn align_decimals(texts: &mut [String]) {
     let is_whole = |c: char| c.is_ascii_digit() || c == ',';
     let after = |text: &str| {

@@ -1,5 +1,5 @@
-//! A token's balances for the analyses: row by row, or, for a table in place, row by row only for the largest and for named addresses, with
-//! the rest as the aggregates that concentration measures need. Both give the same measures.
+//! A token's balances for the analyses: row by row or, for a table in place, row by row only for the largest and for named addresses, with
+//! the rest as the aggregates that concentration measures need. Both forms give the same measures.
 
 use std::{fmt, sync::Arc};
 
@@ -18,11 +18,11 @@ pub struct ListedBalances {
 /// Holders that an engine reports individually when it aggregates balances.
 #[derive(Debug, Clone, Default)]
 pub struct IndividualHolders {
-    /// Reported row by row and left out of the aggregates.
+    /// Reported row by row and excluded from the aggregates.
     pub named: Vec<Address>,
     /// The subset of `named` whose tokens are burned.
     pub burned: Vec<Address>,
-    /// Counted in the aggregates and reported row by row too.
+    /// Included in the aggregates and also reported row by row.
     pub watched: Vec<Address>,
     /// Total supply in whole tokens, where known.
     pub supply: Option<f64>,
@@ -35,7 +35,7 @@ pub struct Balances {
     pub listed: u64,
     /// The largest balances and those of `IndividualHolders::named`, in table order.
     pub rows: Vec<(Address, Option<f64>)>,
-    /// Those of `IndividualHolders::watched` that `rest` includes.
+    /// The addresses of `IndividualHolders::watched` that `rest` includes, with their balances.
     pub watched_in_rest: Vec<(Address, f64)>,
     pub rest: RestAggregates,
 }

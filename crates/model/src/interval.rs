@@ -32,7 +32,7 @@ impl Interval {
     pub const DAY: Self = Self(DAY_MS);
     pub const WEEK: Self = Self(7 * DAY_MS);
 
-    /// Parses `1h`, `15m`, `1d`, `1w`, also `60` (minutes) as exchanges write it; lengths up to a year.
+    /// Parses `1h`, `15m`, `1d`, `1w`, and also `60` (minutes) as exchanges write it; lengths up to a year.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
@@ -60,8 +60,9 @@ impl Interval {
         Self::frequent(steps)
     }
 
-    /// Infers the interval from steps between candles and their counts: the most frequent step, the shortest of ties. Where times are some
-    /// seconds off, and steps so of many lengths, the usual length that most of them are near; one day if there are no steps.
+    /// Infers the interval from the steps between candles and their counts: the most frequent step, or the shortest of several equally
+    /// frequent ones. If times are a few seconds off, so that steps have many lengths, it is the usual length that most of them are near.
+    /// Without steps, it is one day.
     pub fn frequent(steps: impl IntoIterator<Item = (i64, usize)>) -> Self {
         let mut steps: Vec<(i64, usize)> = steps.into_iter().collect();
         steps.sort_unstable();
@@ -92,7 +93,7 @@ impl Interval {
         Self(USUAL.into_iter().min_by(|a, b| ratio(*a).total_cmp(&ratio(*b))).unwrap_or(DAY_MS))
     }
 
-    /// Whether sources give candles of this length.
+    /// Whether this is a usual candle length of data sources.
     pub fn is_usual(self) -> bool {
         USUAL.contains(&self.0)
     }

@@ -1,11 +1,11 @@
-//! The members of a JSON object as they stand in the text: in order, also those that a map would merge, each value unparsed.
+//! The fields of a JSON object in the order of the text, including duplicates that a map would merge, each value unparsed.
 
 use std::{borrow::Cow, fmt};
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// Name and value of each member.
+/// Name and value of each field.
 pub struct JsonMembers<'a>(pub Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for JsonMembers<'de> {

@@ -1,5 +1,5 @@
-//! The types that every part of tokendeck shares: addresses, times, chains, the schema of the tables, their typed rows, candles, findings and
-//! the one error type. Nothing here reads a file, asks the network or knows how rows are kept.
+//! The types that every part of tokendeck shares: addresses, times, chains, the schema of the tables, their typed rows, candles, findings
+//! and the one error type. Nothing here reads a file, uses the network or depends on how rows are stored.
 
 pub mod address;
 pub mod annotations;

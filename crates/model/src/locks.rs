@@ -1,5 +1,5 @@
-//! Locks that are taken although a thread panicked while it held them: what they guard is whole after every single statement, and one failed
-//! answer must not fail all later ones.
+//! Locks that can still be acquired after a thread panicked while holding them: the guarded data is consistent after every statement, and
+//! one failed query must not make all later ones fail.
 
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 

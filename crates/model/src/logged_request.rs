@@ -1,4 +1,4 @@
-//! An answered request, as the API logs it and the dashboard shows it.
+//! A finished request, as the API logs it and the dashboard shows it.
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ pub struct LoggedRequest {
     pub method: String,
     /// Without the query, truncated.
     pub path: String,
-    /// 499 if the client disconnected before the answer.
+    /// 499 if the client disconnected before the response.
     pub status: u16,
     pub micros: u64,
     /// Size of the response body.

@@ -1,5 +1,5 @@
-//! Interns names of columns outside the schema as `&'static str`, like the schema's own, and those of figures of known columns. The interner
-//! is bounded; other names from requests never get here.
+//! Interns names of columns outside the schema as `&'static str`, like the schema's own, and names of metrics of known columns. The
+//! interner is bounded; other names from requests never get here.
 
 use std::{collections::HashSet, sync::Mutex};
 
@@ -27,7 +27,7 @@ pub fn intern(name: &str) -> Option<&'static str> {
     Some(name)
 }
 
-/// Why a name is not interned, as the end of a sentence.
+/// Why a name is not interned, worded as the end of a sentence.
 pub fn refusal(name: &str) -> String {
     if name.len() > BYTES_MAX {
         format!("the column's name is too long: expected up to {BYTES_MAX} bytes")

@@ -1,10 +1,10 @@
-//! Progress and cancellation of a long load. No clock, no terminal.
+//! Progress and cancellation of a long load. Uses no clock and no terminal.
 
 /// Observer of a load. Called from several threads, once per batch.
 pub trait LoadProgress: Sync {
     /// `done` of `total` bytes of the table are read; `total` 0 if unknown. An error cancels the load.
     fn step(&self, table: &str, done: u64, total: u64) -> Result<(), Cancelled>;
-    /// Whether the person asked for the data again: what a node said before is asked anew.
+    /// Whether the user requested a refresh, so that state from nodes is read again.
     fn renews(&self) -> bool {
         false
     }
@@ -12,7 +12,7 @@ pub trait LoadProgress: Sync {
     fn fetching(&self, _says: &str) {}
 }
 
-/// The load was cancelled.
+/// The user canceled the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cancelled;
 

@@ -1,5 +1,5 @@
-//! Typed rows of tables. A field has the name of its column in the schema; a column that a table may lack is an `Option`. Where the
-//! columns come from is the storage's affair; no rules about the meaning of figures.
+//! Typed rows of tables. A field has the name of its column in the schema; a column that a table may lack is an `Option`. The storage
+//! provides the columns; there are no rules about the meaning of values here.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -181,7 +181,7 @@ rows! {
         constructor_types: Option<String>,
         owner: Option<Address>,
     }
-    /// Deployer and deployment time of a contract; of the table `contracts`.
+    /// Deployer and deployment time of a contract, from the table `contracts`.
     CreationRow {
         token_address: Address,
         creator: Option<Address>,
@@ -200,7 +200,7 @@ rows! {
         amount: Option<f64>,
         unlocks_at: Option<Time>,
     }
-    /// A finding that a person objects to.
+    /// A finding that the user disputes.
     DisputeRow {
         token_address: Address,
         code: String,
@@ -212,7 +212,7 @@ rows! {
         to_address: Address,
         timestamp: Option<Time>,
     }
-    /// A pool that pays a yield; the module `yields` judges it.
+    /// A pool that pays a yield; the module `yield_rows` decides whether it is usable.
     YieldRow {
         pool: String,
         protocol: Option<String>,
@@ -251,7 +251,7 @@ rows! {
 }
 
 impl PoolRow {
-    /// All tokens of the pool, each once: `token0` and `token1` where `tokens` lacks them, then `tokens`.
+    /// All tokens of the pool, each once: first `token0` and `token1` if `tokens` lacks them, then `tokens`.
     pub fn every_token(&self) -> Vec<Address> {
         let both = [self.token0, self.token1];
         let named = |token: &Address| self.tokens.contains(token);
@@ -266,7 +266,7 @@ impl PoolRow {
     }
 }
 
-/// An integer of up to 2^256 − 1 as the nearest f64, for shares and sums; the table keeps its digits.
+/// An integer of up to 2^256 − 1 as the nearest f64, for shares and sums; the table stores all of its digits.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
 pub struct Amount(pub f64);
 
@@ -324,7 +324,7 @@ cells! {
 }
 
 impl Post {
-    /// Place of publication: the platform given in the dataset, else the host of the link.
+    /// Place of publication: the platform given in the dataset, or the host of the link.
     pub fn place(&self) -> Option<&str> {
         let host = || {
             let (_, rest) = self.link.as_deref()?.split_once("://")?;

@@ -1,4 +1,4 @@
-//! THE table of tables and columns: name, type, unit, meaning, whether required. Every user of a column (loader, `check`, `schema`, Data
+//! The list of all tables and columns: name, type, unit, meaning, whether required. Every user of a column (loader, `check`, `schema`, Data
 //! view, demo data, documents) reads it from here. No loading code.
 
 /// A table of a dataset.
@@ -7,7 +7,7 @@ pub struct TableSchema {
     pub name: &'static str,
     pub meaning: &'static str,
     pub columns: &'static [Column],
-    /// Key columns. Of two rows with one key the last is kept (of `yields` the first usable one). Empty: rows have no key.
+    /// Key columns. If two rows share a key, the last one wins (in `yields`, the first usable one). Empty: rows have no key.
     pub key: &'static [&'static str],
     /// Sort order of stored rows: column names, `-` first for descending. Nulls come last.
     pub order: &'static [&'static str],
@@ -32,7 +32,7 @@ impl Column {
 }
 
 crate::words! {
-    /// Semantic type of a column's cells, which decides what is read without loss.
+    /// Semantic type of a column's cells, which determines what can be read without loss.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum Kind {
         /// Any text, trimmed.
@@ -49,7 +49,7 @@ crate::words! {
         Integer = "integer",
         /// A finite number.
         Float = "float",
-        /// A whole number up to 2^256 − 1, kept as decimal text.
+        /// A whole number up to 2^256 − 1, stored as decimal text.
         Uint256 = "uint256",
         /// A UTC time, to the millisecond.
         Time = "time",
@@ -94,7 +94,7 @@ pub enum Need {
 }
 
 impl TableSchema {
-    /// A text of all that decides how cells are read and rows are sorted, to compare schemas by.
+    /// Everything that decides how cells are read and rows are sorted, as one text, for comparing schemas.
     pub fn text(&self) -> String {
         let columns: Vec<String> =
             self.columns.iter().map(|column| format!("{} {:?} {:?} {:?}", column.name, column.kind, column.need, column.aliases)).collect();
@@ -105,7 +105,7 @@ impl TableSchema {
         self.columns.iter().find(|column| column.name == name)
     }
 
-    /// The columns, and whether each falls, that give rows sorted so one order: those of the table's own come last, then those of its key.
+    /// The columns to sort by, each with whether it descends: the given ones, then those of the table's own order, then those of its key.
     pub fn ordered_by(&self, sort: &[(&'static str, bool)]) -> Vec<(&'static str, bool)> {
         let own = self.order.iter().map(|name| name.strip_prefix('-').map_or((*name, false), |name| (name, true)));
         let mut all = sort.to_vec();

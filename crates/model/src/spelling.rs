@@ -1,10 +1,10 @@
-//! "Did you mean" suggestions: the known name nearest to a misspelt one. The caller supplies the names, and words the suggestion.
+//! "Did you mean" suggestions: the known name most similar to a misspelled one. The caller supplies the names and words the suggestion.
 
 /// Minimum similarity of a probable misspelling.
 const LIKENESS_MIN: f64 = 0.75;
 
-/// Similarity of two names in any letter case: their Jaro-Winkler similarity (from 0 to 1), and 1 to 3 more where their optimal string
-/// alignment distance is at most two letters, and one of three.
+/// Similarity of two names, ignoring letter case: their Jaro-Winkler similarity (0 to 1), plus 3 minus their optimal string alignment
+/// distance if that is at most two and at most a third of the length of `known`.
 pub fn likeness(name: &str, known: &str) -> f64 {
     let (name, known) = (name.to_lowercase(), known.to_lowercase());
     let slips = strsim::osa_distance(&name, &known);
@@ -12,22 +12,22 @@ pub fn likeness(name: &str, known: &str) -> f64 {
     near + strsim::jaro_winkler(&name, &known)
 }
 
-/// Whether `name` is `known` with a letter or two wrong.
+/// Whether `name` is `known` with one or two letters wrong.
 pub fn is_slip_of(name: &str, known: &str) -> bool {
     likeness(name, known) > 1.0 && name != known
 }
 
-/// The known name nearest to `name`; none where none is known.
+/// The known name most similar to `name`; `None` if no names are known.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     ranked(name, known).map(|(_, known)| known)
 }
 
-/// The known name nearest to `name`, if it is near enough to be meant.
+/// The known name most similar to `name`, if it is probably the intended one.
 pub fn meant<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     ranked(name, known).filter(|(likeness, _)| is_near(*likeness)).map(|(_, known)| known)
 }
 
-/// Whether a similarity is that of a probable misspelling.
+/// Whether a similarity suggests a misspelling.
 pub fn is_near(likeness: f64) -> bool {
     likeness > LIKENESS_MIN
 }

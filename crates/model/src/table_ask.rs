@@ -1,14 +1,14 @@
-//! What can be asked of a table that stays at its source: rows in an order, the values of a column, or groups of rows.
+//! Queries of a table in place: rows in an order, the values of a column, or groups of rows.
 
 use super::address::Address;
 
-/// A query of rows. How it is said to the source is the storage's affair.
+/// A query of rows. How to phrase it for the source is up to the storage.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TableAsk {
     pub table: &'static str,
-    /// Only rows of these tokens; empty: of all.
+    /// Only rows of these tokens; empty means all tokens.
     pub tokens: Vec<Address>,
-    /// Which of their rows, as an expression over the schema's columns; empty: all.
+    /// Condition on the rows, as an expression over the schema's columns; empty means all rows.
     pub condition: String,
     pub wanted: AskKind,
 }
@@ -18,13 +18,14 @@ pub enum AskKind {
     Page(RowsPage),
     /// Only their number.
     Count,
-    /// The values of a column, each with its count: numbers in ascending order; of texts only the `first`, the most frequent before.
+    /// The values of a column, each with its count: numbers in ascending order; for texts, only the `first`, the most frequent before
+    /// others.
     Values {
         column: &'static str,
         is_text: bool,
         first: u64,
     },
-    /// Groups by a column, with what is known of each in these columns.
+    /// Groups by a column, with metrics of these columns for each group.
     Groups {
         by: &'static str,
         is_text: bool,
@@ -35,9 +36,9 @@ pub enum AskKind {
 /// Rows in an order: after a known row, or `skip` of them from the start or the end.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RowsPage {
-    /// Columns, and whether they fall; then come those of the table's own order.
+    /// Sort columns, each with whether it descends; then follow those of the table's own order.
     pub sort: Vec<(&'static str, bool)>,
-    /// The row before, by its values in the columns of the order.
+    /// The preceding row, by its values in the columns of the order.
     pub after: Vec<KeyValue>,
     pub skip: u64,
     pub count: u64,
@@ -45,7 +46,7 @@ pub struct RowsPage {
     pub from_end: bool,
 }
 
-/// A column of groups.
+/// A column to aggregate in groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Measured {
     Whole(&'static str),
@@ -54,7 +55,7 @@ pub enum Measured {
     Counted(&'static str),
 }
 
-/// A value in a column of an order.
+/// A value in a sort column.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum KeyValue {
     Missing,

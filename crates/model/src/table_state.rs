@@ -5,6 +5,6 @@ pub enum TableState {
     Loaded,
     /// No file of that name exists, and `dataset.toml` names none.
     Absent,
-    /// Present but unusable; the reason, for the user.
+    /// Present but unusable, with the reason for the user.
     Unusable(String),
 }

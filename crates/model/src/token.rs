@@ -10,7 +10,7 @@ use super::{
 /// Figures further apart than this are not of one time: the older is shown with its date, and the two are not multiplied.
 const APART_MS: i64 = 7 * DAY_MS;
 
-/// Whether the figures are known to be of different times.
+/// Whether the values are known to be from different times.
 pub fn are_apart(a: Option<Time>, b: Option<Time>) -> bool {
     a.zip(b).is_some_and(|(a, b)| a.0.abs_diff(b.0) > APART_MS.unsigned_abs())
 }
@@ -24,17 +24,17 @@ pub struct OwnColumn {
     pub kind: Kind,
 }
 
-/// A token, merged from its rows on every chain. The row with the largest market cap gives the figures, the others fill its gaps.
+/// A token, merged from its rows on every chain. The row with the largest market cap provides the values, and the others fill its gaps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Token {
-    /// Its own `chain` is empty: `chains` has them.
+    /// Its own `chain` is empty: see `chains`.
     pub row: TokenRow,
-    /// Every chain it exists on, first that of the row with the largest market cap.
+    /// Every chain it exists on, starting with that of the row with the largest market cap.
     pub chains: Vec<Chain>,
     pub dates: FigureDates,
 }
 
-/// When a token's figures were so, each as the row that it comes from says; none of a figure without a date.
+/// The time of each of a token's values, from the row that provides the value; `None` for a value without a date.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FigureDates {
     pub price: Option<Time>,
@@ -57,8 +57,8 @@ impl FigureDates {
 /// Prices of one token on two chains are not further apart than by this factor.
 const ONE_PRICE: f64 = 1.1;
 
-/// Which of the rows of one address are of the token that is held there: of several tokens one that is listed, then the one of the largest
-/// market cap, on most chains, or of the first row.
+/// Which rows of one address belong to the token that is stored there. Among several tokens, a listed one wins, then the one with the
+/// largest market cap, then the one on the most chains, then the one in the first row.
 pub fn held(rows: &[&TokenRow]) -> Vec<bool> {
     let unknown = |row: &TokenRow| [row.symbol.is_none(), row.decimals.is_none(), row.price.is_none()].iter().filter(|no| **no).count();
     let mut order: Vec<&TokenRow> = rows.to_vec();
@@ -92,7 +92,7 @@ fn may_be_one(a: &TokenRow, b: &TokenRow) -> bool {
         && (are_apart(a.price_as_of, b.price_as_of) || price(a).zip(price(b)).is_none_or(near))
 }
 
-/// Merges the rows of each address into one token. The row with the largest market cap gives its figures; the others fill its gaps.
+/// Merges the rows of each address into one token. The row with the largest market cap provides its values; the others fill its gaps.
 pub fn merge_tokens(mut rows: Vec<TokenRow>) -> Vec<Token> {
     let cap = |row: &TokenRow| row.market_cap.unwrap_or(f64::NEG_INFINITY);
     rows.sort_by(|a, b| a.token_address.cmp(&b.token_address).then(cap(b).total_cmp(&cap(a))));
@@ -128,16 +128,16 @@ impl Token {
     }
 }
 
-/// A row of another token than the one held at its address.
+/// A row of a token other than the one stored at its address.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TokenApart {
     pub row: TokenRow,
-    /// The token held there: `OP on oeth`.
+    /// The token stored there: `OP on oeth`.
     pub held: String,
 }
 
 impl TokenApart {
-    /// `0x…: FAKE on base, beside OP on oeth`.
+    /// Text for a finding: `0x…: FAKE on base, beside OP on oeth`.
     pub fn told(&self) -> String {
         format!("{}: {}, next to {}", self.row.token_address, told(&self.row), self.held)
     }

@@ -124,12 +124,12 @@ impl<'a> TomlEntry<'a> {
         })
     }
 
-    /// Entries of the section, in document order; none where the value is no table.
+    /// Entries of the section, in document order; `None` if the value is not a table.
     pub fn section(&self) -> Option<Vec<TomlEntry<'a>>> {
         self.value.as_table().map(|table| entries(self.text, table))
     }
 
-    /// The tables of a list, as of `[[request]]`; none where the value is no list. Each has the key of the list.
+    /// The tables of a list, such as `[[request]]`; `None` if the value is not a list. Each has the key of the list.
     pub fn items(&self) -> Option<Vec<TomlEntry<'a>>> {
         let item = |value: &'a Spanned<DeValue<'a>>| TomlEntry {
             key: self.key,
@@ -200,7 +200,7 @@ pub fn number(value: &DeValue<'_>) -> Option<f64> {
     number.is_finite().then_some(number)
 }
 
-/// The items of a list, or the value alone.
+/// The items of a list, or the value as the only item.
 pub fn one_or_several<T>(value: &DeValue<'_>, item: impl Fn(&DeValue<'_>) -> Option<T>) -> Option<Vec<T>> {
     match value {
         DeValue::Array(items) => items.iter().map(|value| item(value.get_ref())).collect(),

@@ -1,5 +1,5 @@
-//! What the analyses read of a token's transfers: sums, counts and the first rows of each kind. They are the same whether the rows were read
-//! here, or summed by the engine at which they stay.
+//! What the analyses need of a token's transfers: sums, counts and the first rows of each kind. They are the same whether the rows were
+//! read here or summed at an engine.
 
 use std::sync::Arc;
 
@@ -9,24 +9,24 @@ use super::{
     time::{DAY_MS, Time},
 };
 
-/// Number of blocks after the first liquidity in which a purchase counts as sniping.
+/// Number of blocks after the first liquidity in which a buy counts as sniping.
 pub const SNIPE_BLOCKS: i64 = 3;
-/// Time after the first liquidity in which sales of the creator count as a dump.
+/// Time after the first liquidity, in milliseconds, in which sells by the creator count as a dump.
 pub const DUMP_MS: i64 = 7 * DAY_MS;
 /// A transfer of at least this fraction of a pool's balance is a removal of liquidity: no trade against a constant-product pool yields that
 /// much.
 pub const EMPTYING: f64 = 0.9;
 /// Minimum balance of a pool, as a fraction of its peak, for its emptying to matter.
 pub const WORTH_PULLING: f64 = 0.01;
-/// A transfer into a pool that has no more than this fraction of it opens the pool: it is liquidity.
+/// A transfer into a pool opens the pool if the pool has at most this fraction of the amount: it adds liquidity.
 pub const OPENING: f64 = 1e-6;
-/// Half of the shortest window of wash trading: edges are summed by it.
+/// Half of the shortest window of wash trading, in milliseconds: edges are summed in steps of it.
 pub const WASH_STEP_MS: i64 = DAY_MS / 48;
-/// Steps in half of the longest window.
+/// Number of steps in half of the longest window.
 pub const WASH_STEPS: i64 = 168;
-/// The spans of flows, in days before the token's last transfer.
+/// Spans of the flows, in days before the token's last transfer.
 pub const FLOW_DAYS: [i64; 2] = [7, 30];
-/// Rows that are kept of each kind: as many as evidence shows.
+/// Number of rows to keep of each kind: as many as the evidence shows.
 pub const SAMPLES_MAX: usize = 10;
 
 /// A time and block.
@@ -44,7 +44,7 @@ pub struct TransferSample {
     pub hash: Option<String>,
     pub from: Option<Address>,
     pub to: Option<Address>,
-    /// In smallest units.
+    /// In base units.
     pub value: Option<f64>,
 }
 
@@ -54,24 +54,24 @@ pub struct EmptiedPool {
     /// Fraction of the pool's balance.
     pub share: f64,
     pub value: f64,
-    /// Amount added to pools within a day afterwards.
+    /// Amount that was added to pools within a day afterwards.
     pub put_back: f64,
     pub row: TransferSample,
 }
 
-/// Those who bought and sold. Its wallets are traders, in the order in which the transfers name them first.
+/// Wallets that bought and sold. They are traders, in the order in which the transfers first name them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sellers {
-    /// Wallets outside the circle of creator and owner that bought.
+    /// Wallets that bought and are not owner-linked.
     pub buyers: u64,
-    /// The first wallet outside the circle that sold, and how much.
+    /// The first wallet that sold and is not owner-linked, and how much it sold.
     pub outsider: Option<(Address, f64)>,
-    /// Number of wallets of the circle that sold, and the first of them.
+    /// Number of owner-linked wallets that sold, and the first of them.
     pub count: u64,
     pub first: Vec<(Address, f64)>,
 }
 
-/// The most wallets that received one amount from one sender, and never received or sent anything else.
+/// The largest group of wallets that received the same amount from one sender and have no other transfer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Airdrop {
     pub sender: Address,
@@ -79,7 +79,7 @@ pub struct Airdrop {
     pub count: u64,
 }
 
-/// Transfers from one trader to another within a step of `WASH_STEP_MS`; the two are numbers in `WashEdges::traders`.
+/// Transfers from one trader to another within a step of `WASH_STEP_MS`; both are indexes into `WashEdges::traders`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WashEdge {
     pub step: i32,
@@ -93,12 +93,12 @@ pub struct WashEdge {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct WashEdges {
     pub edges: Vec<WashEdge>,
-    /// Whether they are too many, and none is here.
+    /// Whether there are too many edges, so that the list is empty.
     pub unfinished: bool,
     pub traders: Vec<Address>,
 }
 
-/// Sums over the transfers whose ends and amount are known. Amounts are in smallest units.
+/// Sums over the transfers whose ends and amount are known. Amounts are in base units.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TransferSums {
     pub transfers: u64,
@@ -114,31 +114,31 @@ pub struct TransferSums {
     pub worst_emptied: Option<EmptiedPool>,
     pub buys: u64,
     pub sells: u64,
-    /// Sales attempted by others than creator and owner; `failed`: those that failed.
+    /// Sells attempted by wallets other than creator and owner; `failed` counts those that failed.
     pub tried: u64,
     pub failed: u64,
     pub sales: Vec<TransferSample>,
     pub failures: Vec<TransferSample>,
-    /// Bought within `SNIPE_BLOCKS` of the launch.
+    /// Amount bought within `SNIPE_BLOCKS` of the launch.
     pub sniped: f64,
     pub snipes: Vec<TransferSample>,
-    /// Sold by the creator within `DUMP_MS` of the launch.
+    /// Amount sold by the creator within `DUMP_MS` of the launch.
     pub creator_sold: f64,
     pub creator_sales: Vec<TransferSample>,
-    /// Minted after the launch: the sum, the most to one receiver, and the number of receivers.
+    /// Amount minted after the launch: the sum, the most to one receiver, and the number of receivers.
     pub minted_late: f64,
     pub minted_most: f64,
     pub minted_to: u64,
     pub mints_late: Vec<TransferSample>,
     pub sellers: Sellers,
-    /// Traders that received anything.
+    /// Number of traders that received anything.
     pub receivers: u64,
     pub airdrop: Option<Airdrop>,
     /// Number of amounts by first digit, 1 to 9.
     pub digits: [u64; 9],
-    /// Traded and sent from one to another, without mints, burns and liquidity.
+    /// Amount traded, and sent between traders, without mints, burns and liquidity.
     pub volume: f64,
-    /// What the sums do not decide as the rows would, for the user.
+    /// For the user: results that the sums cannot decide in the way the rows could.
     pub unfinished: Vec<String>,
 }
 
@@ -148,40 +148,40 @@ pub enum EndRole {
     Trader,
     Burned,
     Pool,
-    /// A pool in which the token is the means of payment.
+    /// A pool in which the token is the quote token.
     QuotedPool,
     Router,
     Exchange,
-    /// Another that holds for others.
+    /// Another custodial address.
     Other,
 }
 
-/// What an engine must know to sum a token's transfers.
+/// What an engine needs to sum a token's transfers.
 #[derive(Debug, Clone, Default)]
 pub struct TransferContext {
-    /// All addresses that are no traders, without the burn addresses that nobody labelled.
+    /// All addresses that are not traders, except unlabeled burn addresses.
     pub roles: Vec<(Address, EndRole)>,
-    /// The first liquidity by the pools' events; where they have none, the transfers show it.
+    /// The first liquidity according to the pools' events; without events, the transfers show it.
     pub launch: Option<Moment>,
-    /// Blocks in which liquidity came or went, by the pools' events.
+    /// Blocks in which liquidity was added or removed, according to the pools' events.
     pub liquidity_blocks: Vec<i64>,
     pub creator: Option<Address>,
     pub owner: Option<Address>,
-    /// Creator and owner, and those whom they paid for.
+    /// Owner-linked wallets: creator, owner, and the wallets they funded.
     pub circle: Vec<Address>,
 }
 
 impl TransferContext {
-    /// Of a question that no role decides.
+    /// The context of a query that depends on no role.
     pub const NONE: Self =
         Self { roles: Vec::new(), launch: None, liquidity_blocks: Vec::new(), creator: None, owner: None, circle: Vec::new() };
 }
 
-/// What is asked about a token's transfers.
+/// A part of the sums over a token's transfers.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum TransferPart {
     Sums(BesideKey<TransferContext>),
-    /// What these addresses received less what they sent.
+    /// What these addresses received minus what they sent.
     Replayed(Arc<[Address]>),
     /// The first successful transfers from one of these addresses to another.
     Among(Arc<[Address]>),
@@ -189,24 +189,24 @@ pub enum TransferPart {
     Flows(Arc<[Address]>),
 }
 
-/// What an address received and sent, in smallest units. `None` where one of the amounts is unknown.
+/// What an address received and sent, in base units. `None` if one of the amounts is unknown.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AddressFlow {
     pub address: Address,
-    /// Its first transfer of more than nothing.
+    /// Its first transfer with a nonzero amount.
     pub first_seen: Option<Time>,
     pub received: [Option<f64>; 2],
     pub sent: [Option<f64>; 2],
 }
 
-/// The answer to a `TransferPart`.
+/// The result for a `TransferPart`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TransferAnswer {
     Sums(Box<TransferSums>, WashEdges),
-    /// In the order asked.
+    /// In the order of the query.
     Replayed(Vec<f64>),
     Among(Vec<TransferSample>),
-    /// The time of the token's last transfer, and the flows of those that have any.
+    /// The time of the token's last transfer, and the flows of the addresses that have any.
     Flows(Option<Time>, Vec<AddressFlow>),
 }
 

@@ -9,13 +9,13 @@ use std::{
     thread,
 };
 
-/// Whether the sign is not seen, or turns the text around it: soft hyphens, joiners, direction marks and overrides. For texts from outside that
-/// are kept or sent on; screens have rules of their own.
+/// Whether the character is invisible or changes the direction of text: soft hyphens, joiners, direction marks and overrides. For texts
+/// from outside that are stored or passed on; screens have their own rules.
 pub fn is_invisible(letter: char) -> bool {
     matches!(letter, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
-/// The text as it may leave the program: without the signs that are not seen, and with a blank for each control character.
+/// The text as it may leave the program: without invisible characters, and with a blank for each control character.
 pub fn visible(text: &str) -> String {
     text.chars().filter(|letter| !is_invisible(*letter)).map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }
@@ -26,9 +26,9 @@ thread_local! {
     static DECODING_HERE: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Whether this thread is decoding untrusted bytes, so that a panic is caught and becomes a reason in the answer. The program's panic hook
-/// checks this and stays silent then. polars decodes on threads of its own named `polars-…`: those count as decoding while any file is
-/// being decoded.
+/// Whether this thread is decoding untrusted bytes, so that a panic is caught and becomes a reason in the response. The program's panic
+/// hook checks this and is then silent. polars decodes on its own threads named `polars-…`: those count as decoding while any file is being
+/// decoded.
 pub fn decoding() -> bool {
     DECODING_HERE.get() > 0
         || DECODERS.load(Ordering::Acquire) > 0 && thread::current().name().is_some_and(|name| name.starts_with("polars"))
@@ -64,7 +64,7 @@ pub fn guarded<T, E: std::fmt::Display>(what: &str, decode: impl FnOnce() -> Res
     }
 }
 
-/// Runs `work` on untrusted bytes; `None` when it panicked. State that it changes must be dropped or not be used again.
+/// Runs `work` on untrusted bytes; `None` if it panicked. State that it changes must then be dropped or never used again.
 pub fn caught<T>(work: impl FnOnce() -> T) -> Option<T> {
     /// Marks this thread only: no polars thread works for it.
     struct ThreadMarker;

@@ -1,6 +1,6 @@
 //! Enums of words: each variant with its spelling.
 
-/// Declares the enum with `ALL`, its variants in order, and `word`, how each is spelled in answers and on the screen.
+/// Declares the enum with `ALL`, its variants in order, and `word`, the spelling of each in responses and on the screen.
 #[macro_export]
 macro_rules! words {
     ($(#[$meta:meta])* pub enum $name:ident { $($(#[$about:meta])* $variant:ident = $word:literal,)* }) => {

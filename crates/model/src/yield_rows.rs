@@ -9,9 +9,9 @@ use super::{
     time::Day,
 };
 
-/// TVL in USD under which a pool is dust.
+/// TVL in USD below which a pool counts as dust.
 pub const TVL_MIN: f64 = 10_000.0;
-/// Percent a year above which a yield is taken for a mistake.
+/// Percent per year above which a yield counts as an error.
 pub const APY_MAX: f64 = 1e6;
 /// The two pseudo-addresses of a chain's native coin.
 pub const NATIVE: [Address; 2] = [Address([0xee; 20]), Address::ZERO];
@@ -24,14 +24,14 @@ fn parts(base: Option<f64>, reward: Option<f64>, total: Option<f64>) -> Option<(
     }
 }
 
-/// What a pool paid on a day: the last that was seen of it that day, in percent a year.
+/// What a pool paid on a day, as last seen on that day, in percent per year.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct YieldDay {
     pub day: Day,
     pub apy: f64,
 }
 
-/// The days of each pool, oldest first. Days on which nobody looked are missing.
+/// The days of each pool, oldest first. Days without an observation are missing.
 pub fn yield_days(observed: impl IntoIterator<Item = YieldObservation>) -> HashMap<String, Vec<YieldDay>> {
     let mut last: HashMap<String, BTreeMap<Day, (i64, f64)>> = HashMap::new();
     for seen in observed.into_iter().filter(|seen| seen.gone != Some(true)) {
@@ -46,7 +46,7 @@ pub fn yield_days(observed: impl IntoIterator<Item = YieldObservation>) -> HashM
 }
 
 impl YieldRow {
-    /// Base and reward yield in percent a year; the total counts as base where neither part is known.
+    /// Base and reward yield in percent per year; the total counts as base if neither part is known.
     pub fn parts(&self) -> Option<(f64, f64)> {
         parts(self.apy_base, self.apy_reward, self.apy)
     }
@@ -69,7 +69,7 @@ impl YieldRow {
         (base + reward > APY_MAX).then_some(("apy", "the yield is above 1,000,000% per year; no plan uses the pool"))
     }
 
-    /// The single asset of the pool; `None` where it has two or more, or they are unknown.
+    /// The single asset of the pool; `None` if it has several, or if they are unknown.
     pub fn single(&self) -> Option<Address> {
         match self.tokens.as_slice() {
             [token] => Some(*token),

@@ -39,7 +39,7 @@ pub struct Issue {
     /// Row number in the batch.
     pub row: usize,
     pub value: String,
-    /// Set if the value was kept: the reason it is odd.
+    /// Why the cell is odd, if its value was kept.
     pub odd: Option<&'static str>,
 }
 
@@ -166,13 +166,13 @@ pub fn measure(cell: &RawCell<'_>, kind: Kind) -> Option<f64> {
     }
 }
 
-/// Parses a number in the given notation; a decimal point where none is known.
+/// Parses a number in the given notation; with a decimal point if the notation is unknown.
 pub fn plain_float(cell: &RawCell<'_>, notation: Notation) -> Read<f64> {
     number::float(cell, None, notation.decimal.or(Some(Decimal::Point)))
 }
 
-/// Fast path: the column unchanged, where its type is canonical and every value is within bounds. Columns it declines give the same result
-/// through `coerce`, only slower.
+/// Fast path: the column unchanged, if its type is canonical and every value is within bounds. For other columns `coerce` gives the same
+/// result, only slower.
 pub fn if_canonical(ours: &SchemaColumn, raw: &Column, rule: &ColumnManifest) -> Option<Column> {
     if raw.dtype() != &canonical(ours.kind) || rule.scale.is_some() || rule.item.is_some() || !rule.values.is_empty() {
         return None;
@@ -233,7 +233,7 @@ fn cast(column: &Column, to: &DataType) -> Column {
     column.cast(to).unwrap_or_else(|_| Column::full_null(column.name().clone(), column.len(), to))
 }
 
-/// Replaces texts by those that `dataset.toml` maps them to; `""` makes the cell null.
+/// Replaces texts with those that `dataset.toml` maps them to; `""` makes the cell null.
 pub fn replace(cells: &mut [RawCell<'_>], rule: &ColumnManifest) {
     if rule.values.is_empty() {
         return;

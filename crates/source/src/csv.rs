@@ -58,11 +58,11 @@ enum State {
     Start,
     Plain,
     Quoted,
-    /// After a backslash inside quotes, in a file that writes quotes so.
+    /// After a backslash inside quotes, in a file that escapes quotes this way.
     Backslash,
     /// After a quote inside quotes: the closing one, or the first of a doubled one.
     Quote,
-    /// After blanks behind a closing quote.
+    /// After blanks that follow a closing quote.
     Closed,
 }
 

@@ -1,5 +1,5 @@
 //! Downloaded parts of remote objects, on disk: the bytes at their offsets in a sparse file, and a list of the parts, each with a checksum.
-//! They outlive the program; parts that do not match their checksum are fetched again.
+//! They are kept between runs; parts that do not match their checksum are downloaded again.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -79,7 +79,7 @@ impl ObjectParts {
         Ok(Self { parts, ..kept })
     }
 
-    /// Bytes of the object that are not on disk, by the list of its parts.
+    /// Bytes of the object that are not on disk, according to the list of its parts.
     pub fn missing_of(cache: &Path, object: &Object) -> u64 {
         let parts = listed(&folder_of(cache, object));
         gaps(parts.iter().map(|part| &part.range), &(0..object.bytes)).iter().map(|gap| gap.end - gap.start).sum()

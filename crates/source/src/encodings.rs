@@ -1,5 +1,5 @@
-//! Detects text that is not UTF-8: Windows-1252, as saved by older spreadsheets, and the encodings of other alphabets that a text may have. Which
-//! of those it has, only its words tell. Decoding a whole file belongs to `text`.
+//! Detects text that is not UTF-8: Windows-1252, as older spreadsheets save it, and the encodings of other alphabets. Which of these a text
+//! has can only be told from its words. Decoding a whole file belongs to `text`.
 
 use encoding_rs::{BIG5, EUC_JP, EUC_KR, Encoding, GB18030, SHIFT_JIS, WINDOWS_1251, WINDOWS_1252};
 

@@ -1,4 +1,5 @@
-//! SHA-256 of a list of fields. Each is prefixed by its length, so that lists that differ only in where a field ends have other hashes.
+//! SHA-256 of a list of fields. Each field is prefixed with its length, so that lists that differ only in where a field ends have different
+//! hashes.
 
 use sha2::{Digest, Sha256};
 
@@ -23,7 +24,7 @@ impl FieldHash {
         self.0.finalize().into()
     }
 
-    /// The first half of the hash as text, for the name of a file.
+    /// The first half of the hash as text, used as a file name.
     pub fn file_name(self) -> String {
         const_hex::encode(&self.finish()[..16])
     }

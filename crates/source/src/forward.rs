@@ -1,4 +1,4 @@
-//! A byte stream behind an interface of random access: bytes come in order, and only the first ones can be read again.
+//! A byte stream behind an interface of random access: bytes arrive in order, and only the first ones can be read again.
 
 use std::{
     io::{self, Read},

@@ -12,7 +12,7 @@ const NOT_AN_OBJECT: &str = "the element is not a JSON object; it is rejected";
 /// Words that are no JSON, and that Python and others write for a number that there is none.
 const NO_NUMBERS: [&[u8]; 3] = [b"-Infinity", b"Infinity", b"NaN"];
 
-/// The text with null for each word for a number that there is none, and how many they were; none without such words.
+/// The text with each non-number (such as NaN) replaced by null, and how many were replaced; `None` if there are none.
 pub fn without_nan(text: &[u8]) -> Option<(Vec<u8>, usize)> {
     let (mut plain, mut count, mut at, mut quoted) = (Vec::new(), 0, 0, false);
     while let Some(byte) = text.get(at) {
@@ -30,7 +30,7 @@ pub fn without_nan(text: &[u8]) -> Option<(Vec<u8>, usize)> {
     (count > 0).then_some((plain, count))
 }
 
-/// The note on words that were read as null.
+/// The note about non-numbers that were read as null.
 pub fn note_on_nan(count: usize) -> Option<String> {
     let note = || format!("{count} values are NaN or Infinity, which are not numbers; they are read as empty");
     (count > 0).then(note)
@@ -41,7 +41,7 @@ pub(super) struct JsonRows {
     elements: std::vec::IntoIter<Box<RawValue>>,
     records: Records,
     bytes: u64,
-    /// Values that are no numbers.
+    /// Number of non-numbers.
     nan: usize,
 }
 

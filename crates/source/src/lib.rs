@@ -1,10 +1,10 @@
-//! Where a dataset's rows come from, before they are tables. Two parts, which `store` brings together:
+//! The origin of a dataset's rows, before they become tables. It has two parts, which `store` combines:
 //!
-//! - what is said of a dataset: [`manifest`] reads `dataset.toml`, [`provider`] the descriptions of services;
-//! - what is read: [`RowSource`] is the interface by which a file, an object of a store or a query's result yields batches of raw columns,
-//!   and [`coerce`] makes typed values of their cells.
+//! - descriptions: [`manifest`] reads `dataset.toml`, and [`provider`] reads the descriptions of services;
+//! - rows: [`RowSource`] is the interface by which a file, a stored object or a query's result returns batches of raw columns, and
+//!   [`coerce`] converts their cells to typed values.
 //!
-//! No row is judged here, none is kept, and nothing knows what a figure means.
+//! Nothing here checks rows, stores them, or interprets values.
 
 pub mod coerce;
 mod csv;
@@ -150,7 +150,7 @@ pub fn open(path: &Path, wanted: ColumnFilter) -> Result<Box<dyn RowSource>, Str
     open_as(path, &Layout::default(), wanted)
 }
 
-/// Opens a file by its magic bytes where it has some, else by its name.
+/// Opens a file, detecting its format by magic bytes or, without them, by name.
 pub fn open_as(path: &Path, layout: &Layout, wanted: ColumnFilter) -> Result<Box<dyn RowSource>, String> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let file = open_regular(path).map_err(|error| match error.kind() {
@@ -160,7 +160,7 @@ pub fn open_as(path: &Path, layout: &Layout, wanted: ColumnFilter) -> Result<Box
     open_bytes(Arc::new(file), &name, layout, wanted)
 }
 
-/// Like `open_as`, for bytes of any origin, under the name of their file.
+/// Like `open_as`, for bytes from any origin, with the name of their file.
 pub fn open_bytes(file: Arc<dyn ReadAt>, name: &str, layout: &Layout, wanted: ColumnFilter) -> Result<Box<dyn RowSource>, String> {
     let unread = |error: std::io::Error| format!("cannot be read: {error}");
     let bytes = file.bytes().map_err(unread)?;
@@ -211,7 +211,8 @@ pub fn open_bytes(file: Arc<dyn ReadAt>, name: &str, layout: &Layout, wanted: Co
     }
 }
 
-/// Whether a file of `bytes` bytes with this beginning is an Arrow stream: a mark that no text has, and the length of its first message.
+/// Whether a file of `bytes` bytes with this beginning is an Arrow stream: a marker that no text contains, and the length of its first
+/// message.
 pub fn is_arrow_stream(head: &[u8], bytes: u64) -> bool {
     let length = head.strip_prefix(&[0xff; 4]).and_then(|rest| rest.first_chunk()).map(|length| u32::from_le_bytes(*length));
     length.is_some_and(|length| length > 0 && u64::from(length) < bytes)
@@ -238,8 +239,8 @@ fn after(
     })
 }
 
-/// Length of the whole lines among the first `bytes` bytes of a file to which lines may be appended; none for a file that is not line-based
-/// text, is compressed, or has no whole line.
+/// Length of the whole lines among the first `bytes` bytes of a file to which lines may be appended; `None` for a file that is not
+/// line-based text, is compressed, or has no whole line.
 pub fn lines_of(path: &Path, bytes: u64) -> Option<u64> {
     let named = format_of(path.file_name()?.to_str()?).map(|(_, format)| format);
     let file = open_regular(path).ok().filter(|_| named.is_some_and(SourceFormat::is_of_lines))?;
@@ -263,7 +264,7 @@ fn whole_lines(file: &dyn ReadAt, end: u64) -> std::io::Result<u64> {
     Ok(0)
 }
 
-/// Layout of a delimited text file, where its name does not tell.
+/// Layout of a delimited text file that cannot be told from its name.
 #[derive(Debug, Clone, Default)]
 pub struct Layout {
     /// Lines before the header.
@@ -278,7 +279,7 @@ pub struct Layout {
     pub encoding: Option<TextEncoding>,
     /// Whether the cells are separated by runs of blanks; `delimiter` is then a tab.
     pub blanks: bool,
-    /// Whether the first cell, a date with the delimiter in it, is split in two.
+    /// Whether the first cell, a date that contains the delimiter, is split in two.
     pub joins_first: bool,
     /// Part of an uncompressed text file that was read before: only the bytes after it are read.
     pub from: Option<ReadSoFar>,
@@ -333,7 +334,7 @@ pub fn arrow_stream(bytes: Arc<dyn ReadAt>, wanted: &ColumnFilter) -> Result<Box
     Ok(Box::new(ipc::IpcRows::open(bytes, wanted)?))
 }
 
-/// Rows of a Parquet file, and bytes of its selected columns, as its footer says.
+/// Number of rows of a Parquet file, and of bytes of its selected columns, from its footer.
 pub fn parquet_footer(bytes: Arc<dyn ReadAt>, wanted: &ColumnFilter) -> Result<(u64, u64), String> {
     parquet::footer(bytes, wanted)
 }
@@ -348,7 +349,7 @@ pub fn json_objects(elements: Vec<Box<serde_json::value::RawValue>>, bytes: u64,
     Box::new(json::JsonRows::of(elements, bytes, wanted))
 }
 
-/// Whether the delimited text writes quotes inside quotes as `\"`, not doubled.
+/// Whether the delimited text writes quotes inside quotes as `\"` instead of doubling them.
 pub fn has_backslashed_quotes(text: &[u8], delimiter: u8) -> bool {
     csv::has_backslashed_quotes(text, delimiter)
 }
@@ -365,12 +366,12 @@ pub fn first_text(reader: impl Read + Send + 'static, head: &[u8], least: usize)
     Ok(input.data().to_vec())
 }
 
-/// Reads a text file of up to `limit` bytes, as its byte order mark says, else as UTF-8; bytes that are no text are replaced.
+/// Reads a text file of up to `limit` bytes in the encoding of its byte order mark, or in UTF-8 without one; invalid bytes are replaced.
 pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
     read_decoded(path, limit).map(|(text, _)| text)
 }
 
-/// Like `read_text`, for a text that is written again: bytes that are no text are an error.
+/// Like `read_text`, for a text that is written back: invalid bytes are an error.
 pub fn read_whole_text(path: &Path, limit: u64) -> io::Result<String> {
     match read_decoded(path, limit)? {
         (text, false) => Ok(text),
@@ -389,17 +390,17 @@ fn read_decoded(path: &Path, limit: u64) -> io::Result<(String, bool)> {
     Ok((text.into_owned(), is_damaged))
 }
 
-/// The encodings that the beginning of a text may have, and the text in them; none for UTF-8.
+/// The encodings that the beginning of a text may have, with the text in each; none for UTF-8.
 pub fn possible_encodings(text: &[u8]) -> Vec<(TextEncoding, String)> {
     encodings::possible(text)
 }
 
-/// The text with a tab for each run of blanks between cells.
+/// The text with each run of blanks between cells replaced by a tab.
 pub fn tabs_for_blanks(text: &[u8]) -> Vec<u8> {
     text::with_tabs(text)
 }
 
-/// What a cell means that Excel is to read as text: `1` in `="1"`.
+/// The value of a cell that is written as a formula to make Excel read it as text: `1` for `="1"`.
 pub fn without_formula(cell: &str) -> &str {
     cell.strip_prefix("=\"").and_then(|rest| rest.strip_suffix('"')).filter(|text| !text.contains('"')).unwrap_or(cell)
 }

@@ -1,16 +1,16 @@
-//! The files of the rows that came by themselves: where they lie in the dataset's folder. Which of several versions of a row holds belongs
-//! to `store`, fetching them to `live`.
+//! The files of live rows: where they are in the dataset's folder. `store` decides which version of a row wins, and `live` fetches the
+//! rows.
 
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-/// Folder in the dataset's.
+/// Name of the folder in the dataset's folder.
 pub const FOLDER: &str = "live";
-/// Bytes of a file of the history that is read.
+/// Maximum bytes of a history file that is read.
 pub const HISTORY_BYTES_MAX: u64 = 2 << 30;
-/// Folder below it with the snapshots of tables without a time.
+/// Folder in `FOLDER` with the history of tables whose rows have no time.
 pub const HISTORY: &str = "history";
 
 /// The file with the rows of a table.
@@ -18,12 +18,12 @@ pub fn file(dataset: &Path, table: &str) -> PathBuf {
     dataset.join(FOLDER).join(format!("{table}.parquet"))
 }
 
-/// Folder with the parts that were fetched since the file was written, and are newer in the order of their names.
+/// Folder with the parts that were fetched since the file was written; a later name is newer.
 pub fn parts_folder(dataset: &Path, table: &str) -> PathBuf {
     dataset.join(FOLDER).join(table)
 }
 
-/// Folder with the snapshots of a table.
+/// Folder with the history of a table.
 pub fn history_folder(dataset: &Path, table: &str) -> PathBuf {
     dataset.join(FOLDER).join(HISTORY).join(table)
 }
@@ -36,12 +36,12 @@ fn parquet_in(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The snapshots of a table, oldest first.
+/// The history files of a table, oldest first.
 pub fn history_files(dataset: &Path, table: &str) -> Vec<PathBuf> {
     parquet_in(&history_folder(dataset, table))
 }
 
-/// The table's file and its parts, oldest first; those there are.
+/// The table's file and its parts, oldest first, as far as they exist.
 pub fn files(dataset: &Path, table: &str) -> Vec<PathBuf> {
     let parts = parquet_in(&parts_folder(dataset, table));
     let file = file(dataset, table);

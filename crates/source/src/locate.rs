@@ -1,5 +1,5 @@
-//! Locates the files of a table: those named after it in the dataset's folder, or those that `dataset.toml` names. Every directory walk is
-//! bounded, as folders may contain symlink loops and more files than intended.
+//! Locates the files of a table: those named after it in the dataset's folder, or those that `dataset.toml` lists. Every directory walk is
+//! bounded, because folders may contain symlink loops and more files than intended.
 
 use std::{
     collections::HashSet,
@@ -28,7 +28,7 @@ pub const GLOB: MatchOptions = MatchOptions { require_literal_separator: true, r
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocatedFile {
     pub path: PathBuf,
-    /// Displayed name: relative to the dataset's folder if inside it, else as `dataset.toml` spells it.
+    /// Displayed name: relative to the dataset's folder for a file inside it, otherwise as `dataset.toml` spells it.
     pub name: String,
     pub origin: FileOrigin,
 }
@@ -73,7 +73,7 @@ pub struct Answer {
     /// Findings of the count.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// Whether they arrive as an Arrow stream, else as CSV.
+    /// Whether the rows arrive as an Arrow stream; otherwise as CSV.
     pub arrow: bool,
 }
 
@@ -124,7 +124,7 @@ impl LocatedFile {
     }
 }
 
-/// Lists the files of a table on this machine: its own, then those that came by themselves.
+/// Lists the files of a table on this machine: its own, then the files of live rows.
 pub fn here(folder: &Path, table: &str, manifest: &TableManifest) -> Result<Vec<LocatedFile>, String> {
     let mut files = if manifest.path.is_empty() { by_name(folder, table)? } else { by_path(folder, &manifest.path)? };
     if manifest.live.is_some() {
@@ -167,7 +167,7 @@ pub fn by_name(folder: &Path, table: &str) -> Result<Vec<LocatedFile>, String> {
     }
 }
 
-/// Names of what is in the folder, in order.
+/// Names of the folder's entries, sorted.
 pub fn entries(folder: &Path) -> Vec<String> {
     let all = fs::read_dir(folder).into_iter().flatten().flatten().take(ENTRIES_MAX);
     let mut names: Vec<String> = all.filter_map(|entry| entry.file_name().into_string().ok()).collect();
@@ -175,7 +175,7 @@ pub fn entries(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Files of a folder that seem to be meant as this table, which has none: each with the reason why it is not read.
+/// Files of a folder that seem intended for this table, which has no file of its own: each with the reason why it is not read.
 pub fn passed_over<'e>(entries: &'e [String], table: &str) -> Vec<(&'e str, String)> {
     entries
         .iter()
@@ -193,7 +193,7 @@ pub fn passed_over<'e>(entries: &'e [String], table: &str) -> Vec<(&'e str, Stri
         .collect()
 }
 
-/// Lists the files that `dataset.toml` names, in its order; those of a glob by name.
+/// Lists the files that `dataset.toml` names, in its order; those that match a glob by name.
 pub fn by_path(folder: &Path, paths: &[String]) -> Result<Vec<LocatedFile>, String> {
     let mut files = Vec::new();
     let mut seen = HashSet::new();

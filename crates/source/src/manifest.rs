@@ -45,25 +45,25 @@ pub struct Manifest {
 pub struct TableManifest {
     /// Files, folders or globs, relative to `dataset.toml`. Empty: files named after the table.
     pub path: Vec<String>,
-    /// By schema column.
+    /// Mappings by schema column.
     pub columns: HashMap<&'static str, ColumnManifest>,
     /// Constants by schema column.
     pub set: HashMap<&'static str, String>,
     /// The `where` conditions, by schema column or by column of the file.
     pub filters: Vec<(String, RowFilter)>,
-    /// Text files have no header: columns go by number.
+    /// Whether text files have no header, so that columns are named by number.
     pub headless: bool,
     /// Lines of text files to skip before the header, or before the first row.
     pub skip: usize,
-    /// The rows come from an engine instead of files.
+    /// Set if the rows are read from an engine instead of files.
     pub engine: Option<EngineTable>,
-    /// Of contracts: the node that says code and state, beside the rows of files.
+    /// For contracts: the node that returns code and state, in addition to the rows of files.
     pub node: Option<String>,
-    /// Of transfers and holder counts: the node whose logs they are made of.
+    /// For transfers and holder counts: the node whose logs they are built from.
     pub logs: Option<LogTable>,
-    /// Of tokens: a node says symbol and name where the files have no such columns.
+    /// For tokens: whether a node returns symbols and names if the files lack these columns.
     pub named_by_node: bool,
-    /// The rows come by themselves, beside those of files.
+    /// Set for a live table, whose rows are fetched in addition to those of files.
     pub live: Option<LiveTable>,
 }
 
@@ -72,17 +72,17 @@ pub struct TableManifest {
 pub struct EngineTable {
     pub source: String,
     pub from: Relation,
-    /// FINAL: of several versions of a row, only the last.
+    /// FINAL: only the last version of each row.
     pub last: bool,
-    /// In place: the rows stay at the engine, and those of a token are fetched on demand.
+    /// In place: the rows are at the engine, and the rows of a token are fetched on demand.
     pub in_place: bool,
 }
 
-/// A table that is made of the logs of a node.
+/// A table that is built from the logs of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogTable {
     pub source: String,
-    /// The first block that is read; else that of each token's creation.
+    /// The first block that is read; by default, the block in which each token was created.
     pub from_block: Option<u64>,
 }
 
@@ -113,7 +113,7 @@ impl FromIterator<String> for RowFilter {
 /// The mapping of a file's column to a schema column.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ColumnManifest {
-    /// The column in the file; else found by name or alias.
+    /// The column in the file; by default, found by name or alias.
     pub from: Option<String>,
     /// Factor applied to numbers.
     pub scale: Option<f64>,
@@ -121,15 +121,15 @@ pub struct ColumnManifest {
     pub format: Option<String>,
     /// Delimiter of list elements.
     pub split: Option<String>,
-    /// The list element to take, counting from 1, or from the end: -1 is the last.
+    /// The list element to use, counting from 1, or from the end: -1 is the last.
     pub item: Option<i64>,
-    /// Makes a row of every list element.
+    /// Whether every list element becomes a row.
     pub explode: bool,
-    /// Unit of the figures, if not the schema's.
+    /// Unit of the values, if it is not the schema's.
     pub unit: Option<Unit>,
-    /// Accepts amounts that are floating-point numbers, whose last digits are lost.
+    /// Whether to accept amounts that are floating-point numbers, whose last digits are lost.
     pub approximate: bool,
-    /// Decimal separator; else inferred from the cells.
+    /// Decimal separator; by default, inferred from the cells.
     pub decimal: Option<Decimal>,
     /// Texts replaced before parsing.
     pub values: HashMap<String, String>,
@@ -156,7 +156,7 @@ impl Manifest {
     }
 }
 
-/// Reads the sections of a member `tables`, in document order.
+/// Reads the sections of a field `tables`, in document order.
 pub fn read_tables(member: &TomlEntry<'_>) -> Result<Vec<(&'static str, TableManifest)>, TomlError> {
     let read = |table: TomlEntry<'_>| {
         let names: Vec<_> = TABLES.iter().map(|schema| schema.name).collect();

@@ -15,7 +15,7 @@ pub(super) struct NdjsonRows {
     input: Input,
     records: Records,
     started: bool,
-    /// Values that are no numbers.
+    /// Number of non-numbers.
     nan: usize,
 }
 

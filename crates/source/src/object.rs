@@ -1,5 +1,5 @@
-//! A remote object as a file: missing ranges are fetched and stored on disk, announced ranges are prefetched. A wait for bytes ends when
-//! the load is cancelled.
+//! A remote object as a file: missing ranges are fetched and stored on disk, announced ranges are prefetched. Waiting for bytes ends when
+//! the load is canceled.
 
 use std::{
     io,
@@ -107,12 +107,12 @@ impl RemoteFile {
         if end <= SMALL { self.ahead(std::slice::from_ref(&(0..end))) } else { self.ahead(&[0..8, end - TAIL..end]) }
     }
 
-    /// Prefetches the end alone, where Parquet has its footer.
+    /// Prefetches the end only, where Parquet has its footer.
     pub fn prefetch_end(&self) {
         self.ahead(std::slice::from_ref(&(self.object.bytes.saturating_sub(TAIL)..self.object.bytes)));
     }
 
-    /// Fault by which bytes could not be fetched, if any.
+    /// Fault that prevented a fetch, if any.
     pub fn fault(&self) -> Option<Fault> {
         if self.watch.stopped.load(Ordering::Acquire) {
             return Some(Fault::Stopped);

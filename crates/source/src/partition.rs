@@ -14,7 +14,7 @@ pub struct Partitioned {
     columns: Vec<String>,
 }
 
-/// Partition keys and values in a file's path; of two with one name the innermost.
+/// Partition keys and values in a file's path; if a key occurs twice, the innermost folder wins.
 pub fn parts(path: &str) -> Vec<(String, String)> {
     let folders = path.rsplit_once('/').map_or("", |(folders, _)| folders);
     let mut parts: Vec<(String, String)> = Vec::new();

@@ -1,6 +1,6 @@
-//! Providers: services described in TOML, one file each: the requests they answer, and how the rows of an answer become ours, in the
-//! language of `dataset.toml`. Parsed and validated here; `live` sends the requests, `import` reads saved answers; the JSON of both is
-//! taken apart here.
+//! Providers: services described in TOML, one file each. A description lists requests and maps the rows of a response to tokendeck's
+//! tables, in the language of `dataset.toml`. Descriptions are parsed and validated here; `live` sends the requests, `import` reads saved
+//! responses, and both use the JSON reader here.
 
 mod answer;
 mod request;
@@ -29,7 +29,7 @@ use model::{
 /// The descriptions compiled into the program, by id.
 const BUILT_IN_TEXTS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/providers.rs"));
 
-/// Folder of a person's own descriptions, beside config.toml and in a dataset.
+/// Folder of the user's own descriptions next to config.toml, and of descriptions in a dataset.
 pub const FOLDER: &str = "providers";
 /// Maximum size of a description in bytes.
 const FILE_MAX: u64 = 256 << 10;
@@ -44,52 +44,52 @@ pub type Providers = BTreeMap<String, Provider>;
 pub struct Provider {
     /// Name of its file.
     pub id: String,
-    /// Its name, for people.
+    /// Display name.
     pub name: String,
-    /// Prefix of its URLs.
+    /// Prefix of its request URLs.
     pub home: Template,
-    /// What must be said beside its figures.
+    /// Attribution that its terms require next to its data.
     pub credit: Option<String>,
     /// Page with its limits and terms.
     pub terms: Option<String>,
-    /// Requests a minute, over all tables.
+    /// Requests per minute, over all tables.
     pub per_minute: u32,
-    /// Requests a second, where that is limited too.
+    /// Requests per second, if the service limits them.
     pub per_second: Option<u32>,
-    /// Requests a day, where that is limited too.
+    /// Requests per day, if the service limits them.
     pub per_day: Option<u32>,
-    /// Requests at a time.
+    /// Concurrent requests.
     pub in_flight: u32,
     pub headers: Vec<(String, String)>,
     pub key: Option<KeyPlacement>,
-    /// Its names of chains; one that is missing is not asked for.
+    /// The provider's names of chains; chains without one are not requested.
     pub chains: Vec<(Chain, String)>,
-    /// Its names of coins, where they differ from ours.
+    /// The provider's names of coins, where they differ from tokendeck's.
     pub symbols: HashMap<String, String>,
-    /// Lengths of candles that it gives.
+    /// Candle lengths that it offers.
     pub intervals: Vec<Interval>,
     pub requests: Vec<ProviderRequest>,
     pub origin: ProviderOrigin,
 }
 
-/// Whose description it is.
+/// Origin of a description.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ProviderOrigin {
     #[default]
     BuiltIn,
-    /// Beside config.toml.
+    /// Next to config.toml.
     Own,
-    /// In the dataset's folder: somebody else may have written it.
+    /// In the dataset's folder, so another person may have written it.
     Dataset,
 }
 
-/// Where the key of a request stands.
+/// How a request sends its key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyPlacement {
     /// Name of the header or of the parameter.
     pub name: String,
     pub in_query: bool,
-    /// Whether it is answered without a key too.
+    /// Whether the service also responds without a key.
     pub optional: bool,
 }
 
@@ -105,8 +105,8 @@ pub fn built_in() -> &'static Providers {
     &ALL
 }
 
-/// The built-in providers, replaced and joined by those of the folders `providers` beside config.toml and in the dataset. Errors: the first
-/// description that cannot be read, with its file and line.
+/// The built-in providers, replaced and extended by the descriptions in the `providers` folders next to config.toml and in the dataset.
+/// Fails at the first description that cannot be read, with its file and line.
 pub fn all(beside_config: Option<&Path>, dataset: Option<&Path>) -> Result<Providers, String> {
     let mut all = built_in().clone();
     for (folder, origin) in [(beside_config, ProviderOrigin::Own), (dataset, ProviderOrigin::Dataset)] {
@@ -123,7 +123,7 @@ pub fn all(beside_config: Option<&Path>, dataset: Option<&Path>) -> Result<Provi
     Ok(all)
 }
 
-/// The provider of that name. Errors: there is none, with what may have been meant.
+/// The provider with this id. If there is none, the error suggests a similar id.
 pub fn named<'a>(all: &'a Providers, id: &str) -> Result<&'a Provider, String> {
     all.get(id).ok_or_else(|| match meant(id, all.keys().map(String::as_str)) {
         Some(near) => format!("`{id}` is not a provider; did you mean `{near}`?"),
@@ -149,7 +149,7 @@ const KEYS: [&str; 14] = [
 ];
 
 impl Provider {
-    /// A provider of which nothing is said yet.
+    /// A provider without any requests or limits yet.
     pub fn new(id: &str, origin: ProviderOrigin) -> Self {
         Self {
             id: id.to_owned(),
@@ -171,7 +171,7 @@ impl Provider {
         }
     }
 
-    /// Parses a description. Errors name the line.
+    /// Parses a description. An error names the line.
     pub fn parse(id: &str, text: &str, origin: ProviderOrigin) -> Result<Self, TomlError> {
         let document = TomlDocument::parse(text)?;
         let mut provider = Self::new(id, origin);
@@ -204,7 +204,7 @@ impl Provider {
         Ok(provider)
     }
 
-    /// Its name of the chain.
+    /// The provider's name of the chain.
     pub fn chain(&self, chain: &Chain) -> Option<&str> {
         self.chains.iter().find(|(ours, _)| ours == chain).map(|(_, theirs)| theirs.as_str())
     }

@@ -1,5 +1,5 @@
 //! Plausibility checks of the sizes stated in a file. Decoders allocate the sizes that a file claims, and a corrupt size would abort the
-//! program for want of memory, which cannot be caught; so sizes are checked before anything is decoded.
+//! program when memory runs out, which cannot be caught; so sizes are checked before anything is decoded.
 
 use std::io::Cursor;
 

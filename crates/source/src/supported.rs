@@ -1,5 +1,6 @@
-//! Arrow columns as series of the types that the program's build of polars supports: short integers and half floats are widened, lists of fixed length
-//! become lists, dictionaries the values they name. Each further type would cost seconds of every build. No cell is read here.
+//! Converts Arrow columns to series of the types that the program's build of polars supports: short integers and half floats are widened,
+//! lists of fixed length become lists, and dictionaries become their values. Supporting more types would add seconds to every build. No
+//! cell is read here.
 
 use polars::prelude::{
     ArrowField, Column, CompatLevel, DataType, IdxCa, IdxSize, IntoColumn, NewChunkedArray, PlSmallStr, PolarsResult, Series,

@@ -103,7 +103,7 @@ impl<R: Read> Read for LineFeeds<R> {
 enum LinePart {
     Start,
     Cell,
-    /// Blanks behind a cell, which the next cell or the end of the line decides on.
+    /// Blanks after a cell: the next cell turns them into a tab, and the end of the line drops them.
     Blanks,
 }
 
@@ -234,7 +234,7 @@ impl Input {
         Self { reader, buffer: Vec::new(), start: 0, end: 0, ended: false, read: self.read, unpacked: 0, fault: None, behind: self.behind }
     }
 
-    /// What was left out of the source, as far as it was read.
+    /// Notes about parts of the source that were skipped, as far as it was read.
     pub(super) fn notes(&self) -> Vec<String> {
         let bytes = self.behind.load(Ordering::Relaxed);
         let note = || format!("warning: the {bytes} bytes after the compressed text are not gzip and are ignored");

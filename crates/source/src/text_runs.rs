@@ -83,7 +83,7 @@ impl Texts {
 /// Unused bytes that a column may hold before it is rebuilt.
 const SPARE: usize = 4 << 10;
 
-/// Maps each run of texts through `read`. Where nothing changes the column is shared, unless it holds more than twice the memory it needs.
+/// Maps each run of texts through `read`. If nothing changes, the column is shared, unless it holds more than twice the memory it needs.
 pub fn rewritten<'a>(
     name: PlSmallStr,
     texts: &'a StringChunked,

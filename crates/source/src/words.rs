@@ -1,6 +1,6 @@
-//! Whole numbers of 32 or 16 bytes, whose byte order no type of Parquet or Arrow tells: nodes and cryo write the most significant byte first,
-//! ClickHouse the least. Amounts are far smaller than their bytes could hold, so the zeros of a column tell. Numbers in another form than 32
-//! bytes of the first kind become texts of digits.
+//! Whole numbers of 32 or 16 bytes, whose byte order is not part of a Parquet or Arrow type: nodes and cryo write the most significant byte
+//! first, ClickHouse the least significant. Amounts are far smaller than their bytes allow, so the zeros of a column show the order.
+//! Numbers in any form other than 32 bytes, most significant first, become decimal text.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use super::{RowSource, SourceBatch};
 
 /// Parts of the names of columns that hold bytes, not numbers, however many zeros end them.
 const NO_NUMBERS: [&str; 9] = ["hash", "topic", "data", "root", "code", "input", "uuid", "name", "symbol"];
-/// Of so many words that tell an order one may contradict it: a number may happen to end in many zeros.
+/// One in this many words that show a byte order may contradict it: a number may happen to end in many zeros.
 const ONE_MAY_CONTRADICT: usize = 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,11 +54,11 @@ struct Evidence {
     /// Words with more zeros at their beginning, and at their end.
     big: usize,
     little: usize,
-    /// Words that tell nothing, though they are not zero.
+    /// Nonzero words that show neither order.
     neither: usize,
-    /// By how many bytes the words tell it.
+    /// By how many bytes the words show the order.
     bytes: usize,
-    /// Length of the words as texts, and whether all may be: texts end in zeros too.
+    /// Length of the words as texts, and whether all may be texts, which can also end in zeros.
     letters: usize,
     is_text: bool,
 }
@@ -176,7 +176,7 @@ impl WordRows {
     }
 }
 
-/// What is said of a column whose byte order was found.
+/// The note about a column whose byte order was detected.
 fn said(name: &str, form: Form, mixed: bool, width: usize, of_clickhouse: bool) -> Option<String> {
     let order = match form {
         Form::Bytes => return None,

@@ -1,5 +1,5 @@
-//! A dataset as it could have been known at some time: rows of later are not there. What each table says of its rows' times is a table
-//! here; nothing is read anew, and no clock is asked.
+//! A dataset as it was known at an earlier time: later rows are removed. A table in this file lists the time column of each dataset table.
+//! No file is read again and no clock is read.
 
 use std::collections::HashMap;
 
@@ -18,13 +18,13 @@ use source::live_files::{HISTORY_BYTES_MAX, history_files};
 /// What says when a row was true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RowTime {
-    /// The time in a column; a row without one is left out where others have one.
+    /// The time is in this column. Where some rows have a time, a row without one is removed.
     At(&'static str),
-    /// The time in a column; a row without one was always so.
+    /// The time is in this column. A row without one always counts.
     Since(&'static str),
-    /// The day in a column: known once it is over.
+    /// The day is in this column. The row is known once the day is over.
     Day(&'static str),
-    /// The start of a candle, which is known once it has ended.
+    /// The start of a candle; the candle is known once it has ended.
     Candle,
 }
 
@@ -41,7 +41,7 @@ const TIMES: &[(&str, RowTime)] = &[
     ("scams", RowTime::Since("reported_at")),
 ];
 
-/// Figures of `tokens` and the column with their time: without it they are of today.
+/// Columns of `tokens`, grouped by the column that contains their time; without that time they are current values without history.
 const DATED: &[(&str, &[&str])] = &[
     ("price_as_of", &["price"]),
     (
@@ -67,16 +67,16 @@ const ROWS_MAX: usize = 5_000_000;
 /// Rows read from the cache at a time.
 const ROWS_AT_ONCE: usize = 200_000;
 
-/// The moment that a dataset is as of.
+/// The time that a dataset is as of.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AsOf {
-    /// What is later is not known.
+    /// Later rows are not known.
     pub time: Time,
-    /// Tables whose rows have no time and no snapshots: they are those of today.
+    /// Tables without times and without a history: their rows are current, not as of the time.
     pub unknown: Vec<&'static str>,
 }
 
-/// The column with the time or the day of a table's rows, where they have one.
+/// The column with the time or the day of a table's rows; `None` if the table has none.
 pub fn time_column(table: &str) -> Option<&'static str> {
     let (_, time) = TIMES.iter().find(|(name, _)| *name == table)?;
     Some(match time {
@@ -86,7 +86,7 @@ pub fn time_column(table: &str) -> Option<&'static str> {
 }
 
 impl Dataset {
-    /// The dataset as it could have been known then. Errors, which are whole sentences: a table stays at its source, or is too large.
+    /// The dataset as it was known at `time`. Fails, with whole sentences, if a table is queried in place or is too large.
     pub fn known_at(&self, time: Time) -> Result<Self, String> {
         let (mut as_of, mut first) = (AsOf { time, unknown: Vec::new() }, FirstKnown(None));
         let cut = |table| self.cut(table, time, &mut as_of.unknown, &mut first);
@@ -108,7 +108,7 @@ impl Dataset {
         Ok(cut)
     }
 
-    /// Whether the rows of the table are those of today, as none has a time.
+    /// Whether the rows of the table are current instead of as of the time, because none has a time.
     pub fn is_of_today(&self, table: &str) -> bool {
         self.as_of.as_ref().is_some_and(|as_of| as_of.unknown.contains(&table))
     }
@@ -174,7 +174,7 @@ impl Dataset {
         Ok(Table { storage: Storage::Memory(frame), ..table.clone() })
     }
 
-    /// The newest state that was seen by then of a table that comes by itself alone; none where there are no snapshots.
+    /// The newest state, seen by `time`, of a table whose rows are all fetched live; `None` without a history.
     fn snapshots(&self, table: &Table, time: Time, first: &mut FirstKnown) -> Result<Option<DataFrame>, String> {
         let live = format!("{}/{}.parquet", source::live_files::FOLDER, table.schema.name);
         let files = history_files(&self.folder, table.schema.name);

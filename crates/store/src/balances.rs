@@ -1,4 +1,4 @@
-//! A token's balances in a dataset: its rows, or their aggregates where the table is in place.
+//! A token's balances: its rows, or their aggregates if the table is queried in place.
 
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ impl BalanceRows for RowsOf<'_, HolderRow> {
 }
 
 impl Dataset {
-    /// The token's balances, for a question about the token `about`. Those of a table in place must have been fetched before.
+    /// The token's balances, for a query about the token `about`. Those of a table in place must have been fetched before.
     pub fn holding_of(&self, token: &Address, about: &Address) -> Holding<'_> {
         let fetched = self.in_place("holders").and_then(|in_place| in_place.balances(token, about));
         fetched.map_or_else(|| Holding::Rows(Box::new(self.holders.of(token))), Holding::Aggregated)
@@ -43,7 +43,7 @@ impl Dataset {
         self.in_place("holders").map_or_else(here, |in_place| in_place.listed(token).held)
     }
 
-    /// A page of the token's holders, largest balance first. Errors: it is to be fetched.
+    /// A page of the token's holders, largest balance first. Fails if the page has not been fetched yet.
     pub fn holders_page(&self, token: &Address, rows: Range<usize>) -> Result<Vec<HolderRow>> {
         let Some(in_place) = self.in_place("holders") else { return Ok(self.holders.of(token).part(rows)) };
         let (from, most) = (rows.start as u64, rows.len() as u64);
@@ -53,8 +53,8 @@ impl Dataset {
         self.fetched_holders(in_place.page("holders", *token, from, most))
     }
 
-    /// All of the token's holders where they stay at their source; none where they are in `holders_of`. Errors: they are to be fetched, or
-    /// more than `FETCHED_MAX`.
+    /// All holders of the token if its table is queried in place; `None` if they are in `holders_of`. Fails if they have not been fetched
+    /// yet, or if there are more than `FETCHED_MAX`.
     pub fn holders_of_source(&self, token: &Address) -> Result<Option<Vec<HolderRow>>> {
         let Some(in_place) = self.in_place("holders") else { return Ok(None) };
         match in_place.count(token) {

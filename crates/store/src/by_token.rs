@@ -124,7 +124,7 @@ impl<'a, T: FromFrame + Clone> RowsOf<'a, T> {
 }
 
 impl<'a> RowsOf<'a, Post> {
-    /// The figures only, cheaper than whole posts.
+    /// The metrics only; cheaper than reading whole posts.
     pub fn figures(&self) -> impl Iterator<Item = PostFigures> + use<'a> {
         let figures = |post: &Post| PostFigures {
             published_at: post.published_at,

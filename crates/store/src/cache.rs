@@ -42,14 +42,14 @@ pub use self::{
 };
 use model::schema::{Column, Kind, TableSchema};
 
-/// Location and limits of the cache, and the threshold from which a table is large.
+/// Location and limits of the cache, and the number of rows from which a table counts as large.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CacheOptions {
     /// Folder of the cache; without one every table stays in memory.
     pub folder: Option<PathBuf>,
     /// Maximum size of all cached tables in bytes; eviction is LRU.
     pub size_max: u64,
-    /// Rows from which a table is large.
+    /// Number of rows from which a table is large.
     pub rows_min: u64,
     /// Bytes of rows that are sorted in memory at a time.
     pub group_max: u64,

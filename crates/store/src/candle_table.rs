@@ -1,4 +1,4 @@
-//! The candles of all tokens: a token's candles are a slice of the sorted table, which is in memory, memory-mapped or at its source.
+//! The candles of all tokens. A token's candles are a slice of the sorted table, which is in memory, memory-mapped or queried in place.
 
 use std::{collections::HashMap, ops::Range, sync::Arc};
 
@@ -22,7 +22,7 @@ use source::text_runs::pairs;
 #[derive(Debug)]
 pub struct CandleTable {
     here: CandleRows,
-    /// Of a table in place: `here` are each token's last candles only; the others stay at their source, but for cached charts.
+    /// Set for a table in place: `here` then has only the last candles of each token; the rest is at the source, except for cached charts.
     in_place: Option<Arc<InPlaceCache>>,
 }
 
@@ -43,7 +43,7 @@ pub struct HeldCandles {
     low: Float64Chunked,
     close: Float64Chunked,
     volume: Float64Chunked,
-    /// Of files that have them.
+    /// Only for files with such a column.
     volume_usd: Option<Float64Chunked>,
     source: Option<StringChunked>,
     index: HashMap<Address, Vec<(Interval, Range<usize>)>>,
@@ -65,7 +65,7 @@ impl CandleTable {
         Self { here, in_place: table.in_place().cloned() }
     }
 
-    /// Returns the token's candles; empty if it has none, or if they stay at their source and were not fetched.
+    /// The token's candles; empty if it has none, or if they are queried in place and have not been fetched.
     pub fn of(&self, token: &Address) -> ChartCandles<'_> {
         match &self.in_place {
             Some(in_place) => in_place.get(&FetchKey::Chart(*token)).map_or_else(ChartCandles::default, |held| ChartCandles::Fetched(held)),
@@ -73,8 +73,8 @@ impl CandleTable {
         }
     }
 
-    /// As `of`, but only the candles of each interval that start less than `span` milliseconds before its last one; and whether that leaves
-    /// any out. Older rows are not read.
+    /// Like `of`, but only the candles of each interval that start less than `span` milliseconds before its last one; the flag is true if
+    /// candles are omitted. Older rows are not read.
     pub fn recent(&self, token: &Address, span: i64) -> (Vec<(Interval, Candles<'_>)>, bool) {
         // All of the days that are prefetched, or more: nothing counts as left out.
         if self.in_place.is_some() && span >= RECENT_DAYS * DAY_MS {
@@ -97,18 +97,18 @@ impl CandleTable {
         self.tokens().first().map_or_else(Vec::new, |token| self.here.of(token))
     }
 
-    /// Who the last candle of the token in this interval is from, if its file says so.
+    /// The provider of the token's last candle in this interval, if its file contains one.
     pub fn source(&self, token: &Address, interval: Interval) -> Option<String> {
         let rows = self.here.rows(token, interval)?;
         self.here.sources(rows.end.checked_sub(1)?..rows.end).pop()
     }
 
-    /// Who the candles of the token in this interval are from, each once, in the order of time.
+    /// The providers of the token's candles in this interval, each once, in order of time.
     pub fn sources(&self, token: &Address, interval: Interval) -> Vec<String> {
         self.here.rows(token, interval).map_or_else(Vec::new, |rows| self.here.sources(rows))
     }
 
-    /// Number of intervals in which the token has all its candles here.
+    /// Number of intervals for which all of the token's candles are loaded.
     pub fn intervals(&self, token: &Address) -> usize {
         if self.in_place.is_some() { 0 } else { self.here.runs(token).len() }
     }
@@ -120,7 +120,7 @@ impl CandleTable {
         }
     }
 
-    /// The close of the token's latest valid candle in any interval; if two start together, that of the finer interval.
+    /// The close of the token's latest valid candle in any interval; if two candles start at the same time, that of the finer interval.
     pub fn latest_close(&self, token: &Address) -> Option<(Time, f64)> {
         let (recent, cut) = self.recent(token, DAY_MS);
         latest_close(&recent).or_else(|| if cut { latest_close(&self.here.of(token)) } else { None })
@@ -187,7 +187,7 @@ fn large_slice<'a>(table: &'a LargeTable, rows: &Range<usize>) -> Option<Candles
 }
 
 impl HeldCandles {
-    /// From a canonical frame: sorted, `interval` filled, nulls only in optional columns.
+    /// Builds the candles from a canonical frame: sorted, `interval` filled, nulls only in optional columns.
     pub fn new(frame: &DataFrame) -> Self {
         let floats = |name: &str| floats(frame, name);
         let has_cells = |name: &str| frame.column(name).is_ok_and(|column| column.null_count() < column.len());

@@ -22,7 +22,7 @@ pub fn kind_of(column: &Column) -> Kind {
     }
 }
 
-/// Cell in `row` of the column `name`; `Missing` where there is none.
+/// The cell in `row` of the column `name`; `Missing` if there is no such column or row.
 pub fn value(grid: &Grid, name: &str, row: usize) -> CellValue {
     match grid {
         Grid::Memory(frame) => in_frame(frame, name, row),

@@ -1,5 +1,5 @@
-//! What a node says of the tokens of its chain: their state at one block, read when an answer needs it and kept in the dataset's folder, so
-//! that the same answer comes again without the node. What is done with it belongs to the analyses.
+//! State of a chain's tokens as a node returns it: read at one block when a query needs it, and stored in the dataset's folder, so that the
+//! same query works later without the node. The analyses interpret it.
 
 mod kept;
 mod nodes;
@@ -37,7 +37,7 @@ use model::{
 };
 use wire::{Fault, Wire};
 
-/// Capacity of what stays in memory; what is in use stays besides.
+/// Limit of the states kept in memory; states in use don't count.
 const BYTES_MAX: u64 = 64 << 20;
 /// Accounts and slots that one fetch may read.
 const WANTED_MAX: usize = 20_000;
@@ -47,14 +47,14 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// The states of the tokens of one chain.
 #[derive(Debug)]
 pub struct ChainStates {
-    /// When the first answer could come of it: those of another run may be of another block.
+    /// Start of this run: stored states from an earlier run may be of another block.
     pub begun: Time,
     nodes: ChainNodes,
     files: StateFiles,
     held: Mutex<HeldStates>,
     /// Tokens that are being read.
     reading: Mutex<HashSet<Address>>,
-    /// Whether it was said that nothing can be kept.
+    /// Whether the user was told that states cannot be stored.
     unkept: AtomicBool,
 }
 
@@ -65,15 +65,15 @@ struct HeldStates {
     bytes: u64,
     /// LRU clock: increases with every use.
     now: u64,
-    /// Those that answers came of, and of the block before, where they are not on disk.
+    /// States that results were computed from, with the state of the block before, unless they are on disk.
     settled: HashMap<Address, Arc<TokenState>>,
     previous: HashMap<Address, Arc<TokenState>>,
-    /// Tokens that were read, and no answer came of it yet.
+    /// Tokens that were read but that no result was computed from yet.
     unsettled: HashSet<Address>,
-    /// Whether all are to be read anew, at the newest block, but for those that were.
+    /// Whether every token is to be read again at the newest block, except those read since.
     all_aged: bool,
     renewed: HashSet<Address>,
-    /// Whether the next read needs a newer block than the one that was pinned last.
+    /// Whether the next read must pin a newer block than the last one.
     pin_anew: bool,
 }
 
@@ -104,7 +104,7 @@ impl HeldStates {
 }
 
 impl ChainStates {
-    /// What the node of this name in config.toml says; nothing is asked yet.
+    /// State from the node of this name in config.toml; sends no request.
     pub fn new(wire: &Arc<Wire>, dataset: &Path, source: &str) -> Self {
         let nodes = ChainNodes::new(wire, dataset, source);
         Self {
@@ -122,22 +122,23 @@ impl ChainStates {
         &self.nodes.source
     }
 
-    /// The node's chain; unknown where config.toml has no such node, which a fetch then says.
+    /// The node's chain; unknown if config.toml has no such node, which the next fetch then reports.
     pub fn chain(&self) -> Chain {
         self.nodes.chain.clone().unwrap_or_else(Chain::unknown)
     }
 
-    /// Whether a token on these chains is one of its chain. Without a known chain all are, so that each answer says what is wrong.
+    /// Whether a token on these chains is on the node's chain. If the node's chain is unknown, every token is, so that each response
+    /// reports the fault.
     pub fn is_of(&self, chains: &[Chain]) -> bool {
         self.nodes.is_of(chains)
     }
 
-    /// What is known of the chain for the token; empty before the first fetch.
+    /// The known state of the chain for the token; empty before the first fetch.
     pub fn of(&self, token: &Address) -> Arc<dyn ChainState> {
         self.state_of(token)
     }
 
-    /// What an answer came of before the token was read anew.
+    /// The state that the previous result was computed from, before the token was read again.
     pub fn previous_of(&self, token: &Address) -> Option<Arc<dyn ChainState>> {
         let (now, previous) = {
             let mut held = self.held();
@@ -155,8 +156,8 @@ impl ChainStates {
         held.or_else(|| self.files.read(token).map(Arc::new))
     }
 
-    /// An answer came of what was read: it is kept, and what the answer before came of beside it. A read that is broken off before leaves no
-    /// trace.
+    /// Records that a result was computed from the state that was read: stores it, with the state of the previous result. A read that is
+    /// interrupted before leaves no trace.
     pub fn settle(&self, token: &Address) {
         let state = {
             let mut held = self.held();
@@ -184,7 +185,7 @@ impl ChainStates {
         }
     }
 
-    /// Has every token read anew, at the newest block, when it is asked for next.
+    /// Has every token read again, at the newest block, the next time that a query needs it.
     pub fn forget_all(&self) {
         let mut held = self.held();
         held.all_aged = true;
@@ -210,8 +211,7 @@ impl ChainStates {
         Some(state)
     }
 
-    /// Reads what is missing, all of it at once, and keeps it. Where the node fails and the token was to be read anew, what was known of it
-    /// stays.
+    /// Reads the missing state in one batch and stores it. If the node fails while a token is read again, its known state stays.
     pub fn fetch(&self, token: &Address, missing: &MissingState, progress: &dyn LoadProgress) -> Result<(), FetchError> {
         let _guard = self.guard(token, progress)?;
         let before = self.state_of(token);
@@ -267,7 +267,7 @@ impl ChainStates {
         self.held().renewed.insert(*token);
     }
 
-    /// Waits until nobody else reads the token.
+    /// Waits until no other thread reads the token.
     fn guard(&self, token: &Address, progress: &dyn LoadProgress) -> Result<ReadGuard<'_>, FetchError> {
         loop {
             if self.reading.locked().insert(*token) {

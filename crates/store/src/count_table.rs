@@ -1,4 +1,4 @@
-//! The holder counts of all tokens: a token's counts are a slice of the sorted table, in memory or in the cache.
+//! The holder counts of all tokens. A token's counts are a slice of the sorted table, which is in memory or in the cache.
 
 use std::{collections::HashMap, ops::Range, sync::Arc};
 

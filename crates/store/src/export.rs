@@ -1,5 +1,5 @@
 //! Exports a table to a file: CSV, JSON, NDJSON or Parquet by file extension, in chunks, so that the row count is unlimited. The write is
-//! atomic, and an existing file is replaced only on request. The encoding of rows is in `writers`.
+//! atomic, and an existing file is replaced only on request. `writers` encodes the rows.
 
 mod cells;
 pub mod writers;
@@ -40,9 +40,9 @@ pub trait RowBatches: Send {
 /// Why no file was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExportError {
-    /// The export was cancelled.
+    /// The user canceled the export.
     Stopped,
-    /// The reason, worded for the user.
+    /// The reason, as a message for the user.
     Failed(String),
 }
 
@@ -93,13 +93,13 @@ impl RowBatches for DataFrame {
     }
 }
 
-/// Checks whether the file can be written, without writing rows; `write` decides in the end.
+/// Checks whether the file can be written, without writing rows; `write` checks again.
 pub fn check(path: &Path, replace: bool) -> Result<(), ExportError> {
     format_of(path, replace)?;
     check_text(path, replace)
 }
 
-/// As `check`, for a text, whatever its ending.
+/// Like `check`, for a text file with any extension.
 pub fn check_text(path: &Path, replace: bool) -> Result<(), ExportError> {
     if is_taken(path) && !(replace && path.is_file()) {
         return Err(exists(path));
@@ -107,7 +107,7 @@ pub fn check_text(path: &Path, replace: bool) -> Result<(), ExportError> {
     temporary_beside(path).map(drop).map_err(|error| ExportError::Failed(format!("`{}`: {error}", path.display())))
 }
 
-/// Writes a text, such as a page, whole or not at all. Returns its length in bytes.
+/// Writes a text, such as a report, atomically. Returns its length in bytes.
 pub fn write_text(path: &Path, text: &str, replace: bool) -> Result<u64, ExportError> {
     check_text(path, replace)?;
     let refused = |error: std::io::Error| ExportError::Failed(format!("`{}`: {error}", path.display()));
@@ -117,7 +117,7 @@ pub fn write_text(path: &Path, text: &str, replace: bool) -> Result<u64, ExportE
     Ok(text.len() as u64)
 }
 
-/// Whether the path exists, as a file or a folder.
+/// Whether a file or folder exists at the path.
 pub fn is_taken(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
@@ -217,7 +217,7 @@ fn exists(path: &Path) -> ExportError {
     ExportError::Failed(format!("`{}` already exists; choose another name", path.display()))
 }
 
-/// Writes the whole file, or leaves what was there: a full disk leaves no part of it.
+/// Writes the whole file atomically: if the disk is full, the old content stays.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut part = temporary_beside(path)?;
     io::Write::write_all(&mut part, bytes)?;

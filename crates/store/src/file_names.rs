@@ -1,17 +1,17 @@
-//! File names in answers: relative to the dataset's folder, so that no answer reveals its location.
+//! File names in responses: relative to the dataset's folder, so that no response reveals its location.
 
 use std::path::Path;
 
 use super::Dataset;
 
 impl Dataset {
-    /// File of a source or a finding, relative to the dataset's folder; for a file outside of it only its name.
+    /// Path of a source file or of a finding's file, relative to the dataset's folder; only the name for a file outside it.
     pub fn name_of(&self, file: &str) -> String {
         file_in(&self.folder, file)
     }
 }
 
-/// Like `Dataset::name_of`, for a dataset that could not be read.
+/// Like `Dataset::name_of`, for a dataset that could not be loaded.
 pub fn file_in(folder: &Path, file: &str) -> String {
     let path = Path::new(file);
     match path.strip_prefix(folder) {

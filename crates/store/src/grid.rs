@@ -22,7 +22,7 @@ pub enum Grid {
 }
 
 impl Grid {
-    /// Grid of a table, including the columns outside the schema. Without rows where they stay at an engine.
+    /// Grid of a table, including the columns outside the schema; without rows if the table is queried in place.
     pub fn of(table: &Table) -> Self {
         match &table.storage {
             Storage::Large(large) => Self::Large(Arc::clone(large)),
@@ -100,12 +100,12 @@ impl Grid {
         matches!(self, Self::Large(table) if table.has_nulls(column))
     }
 
-    /// A list of row numbers to write, in memory or beside the large table.
+    /// A writer for a list of row numbers, in memory or in a file next to the large table.
     pub fn selection(&self) -> RowSelectionWriter {
         RowSelectionWriter::for_table(if let Self::Large(table) = self { Some(table) } else { None })
     }
 
-    /// Whether a checksum of the cache failed: see `LargeTable`.
+    /// Whether a checksum in the cache did not match; see `LargeTable::is_damaged`.
     pub fn is_damaged(&self) -> bool {
         matches!(self, Self::Large(table) if table.is_damaged())
     }

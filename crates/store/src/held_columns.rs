@@ -1,4 +1,5 @@
-//! Number columns of a table in memory as slices: one chunk, no nulls, sharing the table's memory where it has none.
+//! Number columns of a table in memory, as slices: one chunk without nulls. A column that is in this form already shares the table's
+//! memory.
 
 use std::ops::Range;
 

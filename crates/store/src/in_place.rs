@@ -1,5 +1,5 @@
-//! The rows of a table in place (they stay at the engine): the rows prefetched for the market figures, and an LRU cache of those fetched
-//! for questions. A generation is immutable: later fetches must see the same version of the rows. `load::engine` does the fetching.
+//! The rows of a table in place, which is queried at the engine: the rows prefetched for the market metrics, and an LRU cache of those
+//! fetched for queries. A snapshot is immutable: later fetches must see the same version of the rows. `load::engine` does the fetching.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -45,7 +45,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FetchError {
     Cancelled,
-    /// The reason, worded for the user.
+    /// The reason, as a message for the user.
     Unavailable(String),
 }
 
@@ -54,13 +54,13 @@ pub enum FetchError {
 pub enum Fetched {
     Chart(Box<HeldCandles>),
     Rows(Box<Table>, CandleTable),
-    /// What was asked of the rows as a table, and the number of rows that meet it.
+    /// Result of a table query, and the number of rows that match it.
     Answer(DataFrame, u64),
     Balances(Arc<Balances>),
     Transfers(Arc<TransferAnswer>),
 }
 
-/// Identifies the version of a token's rows that the generation has: their number and a checksum of their content.
+/// Version of a token's rows in this snapshot: their number and a checksum of their content.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RowsVersion {
     pub rows: u64,
@@ -113,17 +113,17 @@ impl FetchedCandles for Fetched {
     }
 }
 
-/// Candles for the charts of tokens, in the order of their addresses; of some there are none.
+/// Candles for the charts of tokens, ordered by address; tokens without candles are absent.
 pub type Charts = Vec<(Address, HeldCandles)>;
 
-/// Fetches rows of tokens in a given version. Errors: also if the rows have changed since.
+/// Fetches rows of tokens in a given version. Fails if the rows have changed since.
 pub trait Fetch: Send + Sync + fmt::Debug {
     fn fetch(&self, key: &FetchKey, version: RowsVersion, progress: &dyn LoadProgress) -> Result<Fetched, FetchError>;
 
     /// Candles for the charts of these tokens, by one query.
     fn charts(&self, tokens: &[Address], version: RowsVersion, progress: &dyn LoadProgress) -> Result<Charts, FetchError>;
 
-    /// The rows of a page in these columns, so many as were counted; they come while they are written.
+    /// The rows of a page with these columns, exactly as many as were counted; they are fetched while they are written.
     fn rows(self: Arc<Self>, ask: Arc<TableAsk>, version: RowsVersion, columns: Vec<&'static str>) -> Box<dyn RowBatches>;
 }
 
@@ -151,7 +151,7 @@ pub struct InPlaceCache {
     pub rows: u64,
     /// The source's name in config.toml.
     pub source: String,
-    /// What is known of each token's rows since the load.
+    /// Number of rows of each token, and what else the load counted.
     listed: HashMap<Address, ListedBalances>,
     /// The candles that the market figures need.
     recent: Arc<HeldCandles>,
@@ -187,7 +187,7 @@ impl InPlaceCache {
         &self.recent
     }
 
-    /// What is known of the token's rows.
+    /// Number of the token's rows, and what else the load counted.
     pub fn listed(&self, token: &Address) -> ListedBalances {
         self.listed.get(token).copied().unwrap_or_default()
     }
@@ -197,7 +197,7 @@ impl InPlaceCache {
         self.listed(token).rows
     }
 
-    /// Total number of rows of all tokens, all of which can be fetched.
+    /// Total number of rows of all tokens; every one of them can be fetched.
     pub fn total(&self) -> u64 {
         self.listed.values().map(|listed| listed.rows).sum()
     }
@@ -220,7 +220,7 @@ impl InPlaceCache {
         if tokens.is_empty() { of(&mut self.listed.values().copied()) } else { of(&mut tokens.iter().map(|token| self.listed(token))) }
     }
 
-    /// Whether rows are there that the key may name.
+    /// Whether rows exist that match the key.
     fn has_some(&self, key: &FetchKey) -> bool {
         key.tokens().is_empty() || key.tokens().iter().any(|token| self.has(token))
     }
@@ -276,8 +276,9 @@ impl InPlaceCache {
         Ok(Some(fetched))
     }
 
-    /// Candles for the charts of the first of these tokens, by one query or as others fetch them; `tokens` are then those that are still to be
-    /// fetched. The rows stay in memory at least as long as the result, which is empty only where none of the tokens has any.
+    /// Candles for the charts of the first of these tokens, fetched in one query or shared with a fetch in flight; afterwards, `tokens`
+    /// lists those still to be fetched. The rows stay in memory at least as long as the result, which is empty only if none of the tokens
+    /// has candles.
     pub fn fetch_charts(&self, tokens: &mut Vec<Address>, progress: &dyn LoadProgress) -> Result<Vec<Arc<Fetched>>, FetchError> {
         let (mut held, mut asked, mut guards, mut rows) = (Vec::new(), Vec::new(), Vec::new(), 0);
         loop {
@@ -316,7 +317,7 @@ impl InPlaceCache {
         Ok(held)
     }
 
-    /// The rows of a page in these columns, so many as were counted; they come while they are written.
+    /// The rows of a page with these columns, exactly as many as were counted; they are fetched while they are written.
     pub fn rows(&self, ask: TableAsk, columns: Vec<&'static str>) -> Box<dyn RowBatches> {
         let version = self.version(&ask.tokens);
         Arc::clone(&self.fetch).rows(Arc::new(ask), version, columns)
@@ -351,7 +352,7 @@ impl Dataset {
         self.table(table)?.in_place()
     }
 
-    /// Whether the transfers stay at their source.
+    /// Whether the transfers are queried in place.
     pub fn transfers_stay(&self) -> bool {
         self.in_place("transfers").is_some()
     }
@@ -361,7 +362,8 @@ impl Dataset {
         self.in_place("transfers").map_or_else(|| self.transfers.count(token) as u64, |in_place| in_place.count(token))
     }
 
-    /// What is asked about the token's transfers, which stay at their source. Errors: it is to be fetched, or the token has none.
+    /// The requested sums of the token's transfers, which are queried in place. Fails if they have not been fetched yet, or if the token
+    /// has none.
     pub fn transfer_answer(&self, token: &Address, part: &TransferPart) -> model::error::Result<Arc<TransferAnswer>> {
         let key = FetchKey::Transfers { token: *token, part: part.clone() };
         match self.require([key])?.first().map(|fetched| &**fetched) {
@@ -370,8 +372,8 @@ impl Dataset {
         }
     }
 
-    /// Returns those of these rows that stay at their source; they are here at least as long as the result lives. Rows of other tables, and
-    /// of tokens without any, are nothing to fetch. Errors: some are not here; the problem names them.
+    /// The requested rows that are queried in place; they stay in memory at least as long as the result. Keys of other tables, and of
+    /// tokens without rows, need no fetch. Fails if rows have not been fetched yet; the error names them.
     pub fn require(&self, keys: impl IntoIterator<Item = FetchKey>) -> model::error::Result<Vec<Arc<Fetched>>> {
         let (mut held, mut missing) = (Vec::new(), Vec::new());
         for key in keys {

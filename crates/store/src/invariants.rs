@@ -18,11 +18,11 @@ use model::{
 #[derive(Debug)]
 pub struct Rule {
     pub name: &'static str,
-    /// The columns it judges, as `table.column`; the first names it in a finding.
+    /// The columns that the rule checks, as `table.column`; a finding names the first.
     pub columns: &'static [&'static str],
     /// Other columns it reads.
     pub needs: &'static [&'static str],
-    /// Worded for the finding of a breach.
+    /// Sentence for the finding of a breach.
     pub sentence: &'static str,
     pub outcome: Consequence,
     test: Test,
@@ -33,11 +33,11 @@ pub struct Rule {
 pub enum Consequence {
     /// The value is kept.
     Stays,
-    /// The candle is kept unchanged, and is invalid for every analysis.
+    /// The candle is stored unchanged, but every analysis treats it as invalid.
     NotUsed,
     /// An impossible value: the cell becomes null.
     Emptied,
-    /// The row is no part of the dataset.
+    /// The row is excluded from the dataset.
     KeptOut,
 }
 
@@ -55,7 +55,7 @@ impl Consequence {
 /// The test of a value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Test {
-    /// From the first to the second, both included.
+    /// From the first value to the second, both included.
     Between(f64, f64),
     /// A candle's price.
     Price,
@@ -72,7 +72,8 @@ const FIRST: i64 = 14_246 * DAY_MS;
 /// 2100-01-01.
 const LAST: i64 = 47_482 * DAY_MS;
 
-/// Builds a rule from its name, consequence and test; the columns it judges, and those it needs besides; the finding's sentence.
+/// Builds a rule from its name, consequence and test, the columns that it checks, the other columns that it reads, and the finding's
+/// sentence.
 macro_rules! rules {
     ($($name:ident $outcome:ident $test:expr, [$($column:literal),*] $(needs [$($need:literal),*])? $sentence:literal;)*) => {
         &[$(Rule {
@@ -86,7 +87,7 @@ macro_rules! rules {
     };
 }
 
-/// THE table of rules.
+/// The list of all rules.
 pub const RULES: &[Rule] = rules! {
     price_above_zero NotUsed Test::Price,
         ["candles.open", "candles.high", "candles.low", "candles.close"]
@@ -177,7 +178,7 @@ pub const RULES: &[Rule] = rules! {
         "price times supply differs from the market cap by a factor of a million or more, or by the token's decimals; if the supply is in base units, add to dataset.toml: [tables.tokens.columns] total_supply = { unit = \"raw\" }";
 };
 
-/// Returns the rule of this name.
+/// The rule of this name.
 pub fn named(name: &str) -> &'static Rule {
     // A test checks that every name used is in the table.
     RULES.iter().find(|rule| rule.name == name).unwrap_or(&RULES[0])
@@ -190,7 +191,7 @@ impl Rule {
         first.split_once('.').map_or(first, |(_, column)| column)
     }
 
-    /// The table whose rows the rule judges.
+    /// The table whose rows the rule checks.
     pub fn table(&self) -> &'static str {
         let first = self.columns.first().copied().unwrap_or_default();
         first.split_once('.').map_or(first, |(table, _)| table)
@@ -227,7 +228,7 @@ impl Breach {
     }
 }
 
-/// Judges the rows of a table, given its canonical columns, and sets impossible cells to null.
+/// Checks the rows of a table, given its canonical columns, and sets impossible cells to null.
 pub fn judge(table: &str, columns: &mut [Column]) -> Vec<Breach> {
     let mut breaches = if table == "candles" { candles(columns) } else { Vec::new() };
     for rule in RULES {

@@ -1,5 +1,5 @@
-//! A dataset: one immutable generation of tables, with typed access by token. A reload builds a new `Dataset`; nothing here changes after
-//! it is built. Reading files belongs to `load`, interpreting figures to the analyses.
+//! A dataset: one immutable snapshot of its tables, with typed access by token. A reload builds a new `Dataset`; a finished one never
+//! changes. Reading files belongs to `load`, interpreting values to the analyses.
 
 mod as_data;
 mod as_of;
@@ -62,23 +62,23 @@ use model::{
 };
 use source::field_hash::FieldHash;
 
-/// Short hash of all tables and columns that a dataset may have: programs with the same one read a dataset alike.
+/// Short hash of all tables and columns that a dataset may have: programs with the same hash read a dataset in the same way.
 pub fn schema_hash() -> String {
     FieldHash::of(TABLES.iter().map(TableSchema::text)).file_name()[..8].to_owned()
 }
 
-/// One generation of the analyst's data.
+/// One snapshot of the loaded data.
 #[derive(Debug, Default)]
 pub struct Dataset {
     pub title: Option<String>,
     pub license: Option<String>,
-    /// Whether the data are synthetic: the terminal's header says so.
+    /// Whether the dataset is synthetic, which the terminal's header shows.
     pub synthetic: bool,
     /// The folder it was loaded from.
     pub folder: PathBuf,
     /// Hash of every source file's path, size, modification time, head and tail; equal for equal data.
     pub identity: [u8; 32],
-    /// Large tables whose import into the cache is still running: absent from this generation, present in the next.
+    /// Large tables that are still being imported into the cache: absent from this snapshot, present in the next.
     pub importing: Vec<&'static str>,
     /// One entry per table of the schema, in schema order.
     pub tables: Vec<Table>,
@@ -110,10 +110,10 @@ pub struct Dataset {
     funding: ByToken<FundingRow>,
     yields: Vec<YieldRow>,
     yield_days: HashMap<String, Vec<YieldDay>>,
-    /// The moment it is as of; none: the present.
+    /// The time that the dataset is as of; `None` for the present.
     pub as_of: Option<AsOf>,
     gas: Vec<GasRow>,
-    /// What a node says of the tokens of its chain.
+    /// State of the chain's tokens as a node returns it.
     chain_states: Option<Arc<ChainStates>>,
 }
 
@@ -262,7 +262,7 @@ impl Dataset {
         &self.candles
     }
 
-    /// The address of every label: one with several labels comes several times.
+    /// The address of every label; an address with several labels occurs several times.
     pub fn labelled(&self) -> Vec<Address> {
         self.labels.all().iter().map(|row| row.address).collect()
     }
@@ -329,7 +329,7 @@ impl Dataset {
         self.locks.slice(token)
     }
 
-    /// Findings about the token that a person objects to.
+    /// Findings about the token that the user disputes.
     pub fn disputes_of(&self, token: &Address) -> &[DisputeRow] {
         self.disputes.slice(token)
     }
@@ -344,12 +344,12 @@ impl Dataset {
         self.funding.all().iter().map(|row| row.to_address).collect()
     }
 
-    /// What a node says of the chain, if it is that of the token.
+    /// The chain state that a node returns, if it is the token's chain.
     pub fn chain_states_of(&self, token: &Address) -> Option<&Arc<ChainStates>> {
         self.chain_states.as_ref().filter(|states| self.token(token).is_some_and(|token| states.is_of(&token.chains)))
     }
 
-    /// What a node says of the chain that `dataset.toml` names for the contracts.
+    /// The chain state from the node that `dataset.toml` names for contracts.
     pub fn chain_states(&self) -> Option<&Arc<ChainStates>> {
         self.chain_states.as_ref()
     }
@@ -362,7 +362,7 @@ impl Dataset {
         self.tables.iter_mut().find(|table| table.schema.name == name)
     }
 
-    /// Whether a table in the cache or at an engine was found damaged since it was loaded: answers from it must not be trusted.
+    /// Whether a table in the cache or at an engine turned out to be damaged after it was loaded: results from it must not be used.
     pub fn is_damaged(&self) -> bool {
         self.tables.iter().any(Table::is_damaged)
     }
@@ -371,12 +371,12 @@ impl Dataset {
         self.table(name).is_some_and(Table::loaded)
     }
 
-    /// Whether the table is there and could not be read.
+    /// Whether the table exists and could not be read.
     pub fn is_unreadable(&self, name: &str) -> bool {
         self.table(name).is_some_and(|table| matches!(table.state, TableState::Unusable(_)))
     }
 
-    /// Reason why the dataset has no rows of the table, for the user; none where the table is loaded.
+    /// Reason why the dataset has no rows of the table, for the user; `None` if the table is loaded.
     pub fn absence_reason(&self, name: &str) -> Option<String> {
         match self.table(name).map(|table| &table.state) {
             Some(TableState::Loaded) => None,

@@ -1,5 +1,4 @@
-//! The rows that came by themselves: which of several versions of a row holds. Where their files lie belongs to `source::live_files`,
-//! fetching them to the crate `live`.
+//! Live rows: decides which version of a row wins. `source::live_files` locates their files, and the crate `live` fetches them.
 
 use std::collections::HashMap;
 
@@ -8,14 +7,14 @@ use polars::prelude::{Column, DataFrame, IdxCa, PlSmallStr, PolarsResult};
 use crate::order;
 use model::schema::TableSchema;
 
-/// Columns of the snapshots: when a row was seen, and whether it was gone then.
+/// Columns of the history: when a row was seen, and whether it had disappeared by then.
 pub const OBSERVED_AT: &str = "observed_at";
 pub const GONE: &str = "gone";
 
 /// Tables whose newer row replaces the older one whole. In the others a null does not overwrite a value.
 const MEASURED: &[&str] = &["candles", "holders", "holder_counts", "transfers", "yields"];
 
-/// A snapshot with the column `gone`, which those of earlier versions lack; other rows as they are.
+/// A history frame with the column `gone`, which files of earlier versions lack; other frames unchanged.
 pub fn with_gone(mut frame: DataFrame) -> PolarsResult<DataFrame> {
     if frame.column(OBSERVED_AT).is_ok() && frame.column(GONE).is_err() {
         frame.with_column(Column::new(GONE.into(), vec![false; frame.height()]))?;
@@ -23,7 +22,8 @@ pub fn with_gone(mut frame: DataFrame) -> PolarsResult<DataFrame> {
     Ok(frame)
 }
 
-/// One row for each key, and one of equal rows without a key: the last one, and in tables of facts the last value of each column. Rows come oldest first.
+/// One row for each key, and one for each set of equal rows without a key. The last row wins; in tables of facts, the last value of each
+/// column. The input is ordered oldest first.
 pub fn newest(schema: &TableSchema, frame: DataFrame) -> PolarsResult<DataFrame> {
     if schema.key.is_empty() || frame.height() < 2 {
         return Ok(frame);

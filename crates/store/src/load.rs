@@ -1,5 +1,5 @@
-//! Loads a folder into a `Dataset`. A bad row costs the row, a bad table the table; only a dataset with nothing to show is an error. Source
-//! files are never written.
+//! Loads a folder into a `Dataset`. A bad row is dropped, and a bad table is marked unusable; only a dataset without any usable table is an
+//! error. Source files are never written.
 
 pub mod apart;
 pub mod bind;
@@ -63,9 +63,9 @@ use wire::Wire;
 /// Reason why no dataset was loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoadError {
-    /// The load was cancelled.
+    /// The user canceled the load.
     Cancelled,
-    /// Files were written to during the load: it has to be repeated.
+    /// Files changed during the load, so it must be repeated.
     ChangedDuringRead,
     Unusable(Unusable),
 }
@@ -114,9 +114,9 @@ pub struct LoadContext<'a> {
     pub manifest: &'a Manifest,
     pub progress: &'a dyn LoadProgress,
     pub cache: &'a CacheOptions,
-    /// Fetches remote files; without it only local files are read.
+    /// Fetches remote files; if `None`, only local files are read.
     pub wire: Option<&'a Arc<Wire>>,
-    /// Whether text files that are appended to during the load are accepted: they are read up to the last whole line they had.
+    /// Whether text files may grow during the load: they are then read up to the last whole line they had at its start.
     pub growing: bool,
     /// Decimals of each token; `None` where its rows disagree. Empty while the tokens themselves are read.
     pub decimals: HashMap<Address, Option<i64>>,
@@ -124,16 +124,16 @@ pub struct LoadContext<'a> {
     pub blocks: Blocks,
     /// All tokens of the dataset; empty while the tokens themselves are read.
     pub tokens: HashSet<Address>,
-    /// The logs of nodes that tables are made of, each by its node.
+    /// The logs that tables are built from, by node.
     pub logs: NodeLogs,
-    /// Snapshot of a table in place that a query must match.
+    /// State of the engine's table that a query must match.
     pub snapshot: Option<&'a engine::EngineSnapshot>,
-    /// What is in the folder; listed once, for the tables that are absent.
+    /// Names of the entries in the folder; listed once, for the tables that are absent.
     pub entries: OnceLock<Vec<String>>,
 }
 
 impl<'a> LoadContext<'a> {
-    /// Of local files, with nothing known yet.
+    /// For local files, with nothing known yet.
     pub fn new(folder: &'a Path, manifest: &'a Manifest, progress: &'a dyn LoadProgress, cache: &'a CacheOptions) -> Self {
         Self {
             folder,
@@ -161,7 +161,7 @@ pub fn load(folder: &Path, progress: &dyn LoadProgress) -> Result<Dataset, LoadE
     load_with(folder, &CacheOptions::default(), progress)
 }
 
-/// Like `load_as`, of local files only; files that grow are not accepted.
+/// Like `load_as`, for local files only; files that grow are not accepted.
 pub fn load_with(folder: &Path, cache: &CacheOptions, progress: &dyn LoadProgress) -> Result<Dataset, LoadError> {
     load_as(folder, cache, None, progress, None, false)
 }
@@ -342,7 +342,7 @@ fn addresses(tokens: &DataFrame) -> HashSet<Address> {
     texts.into_iter().flat_map(|texts| texts.iter().flatten().filter_map(Address::parse)).collect()
 }
 
-/// The decimals of each token that is held; `None` where its rows disagree.
+/// The decimals of each token; `None` where its rows disagree.
 pub fn decimals(tokens: &DataFrame) -> HashMap<Address, Option<i64>> {
     let out: HashSet<usize> = apart::apart(tokens).into_iter().map(|(place, _)| place).collect();
     let mut decimals: HashMap<Address, Option<i64>> = HashMap::new();

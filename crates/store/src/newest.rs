@@ -1,4 +1,4 @@
-//! Order of all posts across tokens, newest first: sorted at the first request; for a large table kept in a file.
+//! Order of all posts across tokens, newest first: sorted at the first request, and stored in a file for a large table.
 
 use std::{io, sync::Mutex};
 

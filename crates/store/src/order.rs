@@ -22,13 +22,13 @@ use crate::frame_rows::FromFrame;
 use model::{rows::YieldRow, schema::TableSchema};
 use source::text_runs::runs_of;
 
-/// The table of which the first usable row of a key is kept, and not the last: lists of pools repeat one with worse figures.
+/// The table in which the first usable row of a key wins instead of the last: lists of pools repeat a pool with worse values.
 pub const FIRST_USABLE: &str = "yields";
 
 /// Rows from which sorting runs on several threads.
 const PARALLEL_ROWS: usize = 100_000;
 
-/// Sorts a frame in which each token's rows are one sorted run already, as in most sources: then no key repeats, and whole runs are moved.
+/// Sorts a frame in which each token's rows are already one sorted run, as in most sources: whole runs are then moved, and no key repeats.
 /// `None` for any other frame.
 pub fn in_runs(schema: &TableSchema, frame: &mut DataFrame) -> PolarsResult<Option<DataFrame>> {
     if !side_by_side(schema) || schema.order.len() < 2 || frame.height() == 0 {
@@ -57,7 +57,7 @@ pub fn in_runs(schema: &TableSchema, frame: &mut DataFrame) -> PolarsResult<Opti
     rows_at(frame, runs.into_iter().flat_map(|(_, rows)| rows.start as IdxSize..rows.end as IdxSize).collect()).map(Some)
 }
 
-/// Drops all but the last row of each key (of `FIRST_USABLE`, all but the first usable one); also returns the positions of the dropped
+/// Drops all but the last row for each key (in `FIRST_USABLE`, all but the first usable one); also returns the positions of the dropped
 /// rows.
 pub fn without_repeats(schema: &TableSchema, frame: DataFrame) -> PolarsResult<(DataFrame, Vec<usize>)> {
     if schema.key.is_empty() || frame.height() == 0 {
@@ -130,7 +130,7 @@ pub fn sorted(order: &[&str], mut frame: DataFrame) -> PolarsResult<DataFrame> {
     rows_at(&frame, places)
 }
 
-/// For each row of a sorted frame, whether the next row is equal by these columns: of rows with one key the last is kept.
+/// For each row of a sorted frame, whether the next row is equal in these columns: the last row of a key wins.
 pub fn repeated_next(order: &[&str], frame: &DataFrame) -> PolarsResult<Vec<bool>> {
     let (rows, height) = (SortColumns::new(frame, order)?, frame.height());
     Ok((1..=height).map(|next| next < height && rows.compare(next - 1, next).is_eq()).collect())

@@ -29,7 +29,7 @@ pub struct Origin {
     /// Options of its import, as on the command line.
     #[serde(default)]
     pub said: Vec<String>,
-    /// Assumptions and forced choices of the import, for the user.
+    /// Assumptions that the import made or was forced to make, for the user.
     #[serde(default)]
     pub notes: Vec<String>,
 }
@@ -50,13 +50,13 @@ impl Origin {
         said.into_iter().chain(self.notes.iter().map(|note| format!("imported from `{}`: {note}", self.file))).collect()
     }
 
-    /// For example `` `binance.csv` (Binance klines) ``.
+    /// The file and its format, such as `` `binance.csv` (Binance klines) ``.
     pub fn told(&self) -> String {
         format!("`{}` ({})", self.file, self.title)
     }
 }
 
-/// Options and assumptions of the imports in a file, latest last, for the user; empty for a file that no import wrote.
+/// Options and assumptions of the imports into a file, latest last, for the user; empty for a file that no import wrote.
 pub fn told(path: &Path) -> Vec<String> {
     if path.extension().is_none_or(|ending| !ending.eq_ignore_ascii_case("parquet")) {
         return Vec::new();
@@ -95,7 +95,7 @@ pub fn metadata(mark: &str, origins: &[Origin]) -> KeyValueMetadata {
     KeyValueMetadata::from_static(vec![(mark.to_owned(), env!("CARGO_PKG_VERSION").to_owned()), (KEY.to_owned(), origins)])
 }
 
-/// Names the origins with rows of the tokens, for a message.
+/// Names the origins that have rows of the tokens, for a message.
 pub fn named(origins: &[Origin], tokens: &[String]) -> String {
     let of = |origin: &&Origin| origin.tokens.is_empty() || tokens.is_empty() || origin.tokens.iter().any(|token| tokens.contains(token));
     let all: Vec<String> = origins.iter().rev().filter(of).map(Origin::told).collect();

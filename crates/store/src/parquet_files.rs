@@ -1,4 +1,4 @@
-//! Small tables that the program keeps as Parquet files, read and written whole. What is in them belongs to their owners.
+//! Small tables that tokendeck stores as Parquet files, read and written whole. Their owners define the contents.
 
 use std::{fs, io::Cursor, path::Path};
 
@@ -6,14 +6,14 @@ use polars::prelude::{DataFrame, ParquetReader, ParquetWriter, PolarsResult, Ser
 
 use source::decode::guarded;
 
-/// The rows of a file of at most so many bytes. `None` if there is no such file, or one that is too large; an error if it cannot be read.
+/// The rows of a file of at most `bytes_max` bytes. `None` if the file is missing or too large; an error if it cannot be read.
 pub fn parquet_rows(path: &Path, bytes_max: u64) -> Option<Result<DataFrame, String>> {
     fs::metadata(path).ok().filter(|meta| meta.is_file() && meta.len() <= bytes_max)?;
     let read = || fs::read(path).map_err(|error| format!("cannot be read: {error}"));
     Some(read().and_then(|bytes| guarded("Parquet", || ParquetReader::new(Cursor::new(bytes)).finish())))
 }
 
-/// Some columns of the rows of a file, those that it has; see `parquet_rows`.
+/// These columns of a file's rows, as far as it has them; see `parquet_rows`.
 pub fn parquet_columns(path: &Path, columns: &[&str], bytes_max: u64) -> Option<Result<DataFrame, String>> {
     fs::metadata(path).ok().filter(|meta| meta.is_file() && meta.len() <= bytes_max)?;
     let file = fs::File::open(path).map_err(|error| format!("cannot be read: {error}"));
@@ -32,7 +32,7 @@ pub fn parquet_height(path: &Path) -> Option<usize> {
     guarded("Parquet", || ParquetReader::new(file).num_rows()).ok()
 }
 
-/// The rows as a file.
+/// The rows as the bytes of a Parquet file.
 pub fn as_parquet(rows: impl FnOnce() -> PolarsResult<DataFrame>) -> Result<Vec<u8>, String> {
     let encode = || {
         let mut bytes = Vec::new();

@@ -1,5 +1,5 @@
-//! Files that only the user may read: atomic writes, so that a crash leaves the old or the new content, never half, locks across programs,
-//! and what becomes of a file that is damaged. What is in them belongs to their owners.
+//! Files that only the user may read: atomic writes, so that a crash leaves the old or the new content and never half of it; locks across
+//! programs; and the handling of damaged files. Their owners define the contents.
 
 pub use source::{read_text, read_whole_text};
 
@@ -17,7 +17,7 @@ use crate::wall_clock::now;
 /// Name of a file that is being written, before it takes its place.
 const UNFINISHED: (&str, &str) = (".tokendeck-", ".tmp");
 
-/// What became of damaged files, where no log was told.
+/// Notices about damaged files that were not logged.
 static NOTICES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// The notices since the last call, for the user.
@@ -33,16 +33,16 @@ fn notify(notice: String) {
     }
 }
 
-/// What was read of a file of the user's state.
+/// Result of reading a state file.
 #[derive(Debug, PartialEq)]
 pub enum KeptState<T> {
     Missing,
     Read(T),
-    /// It could not be read, and was renamed to this path, so that nothing writes over it.
+    /// The file could not be read, and was renamed to this path so that nothing overwrites it.
     SetAside(PathBuf),
 }
 
-/// Reads a file of the user's state. One that `parse` does not understand is set aside; the error says why it could not be.
+/// Reads a state file. A file that `parse` rejects is renamed; the error explains why that failed.
 pub fn read_state<T>(path: &Path, limit: u64, parse: impl FnOnce(&str) -> Result<T, String>) -> Result<KeptState<T>, String> {
     let reason = match read_whole_text(path, limit) {
         // Of an empty file, nothing can be lost.
@@ -61,7 +61,7 @@ pub fn read_state<T>(path: &Path, limit: u64, parse: impl FnOnce(&str) -> Result
     Ok(KeptState::SetAside(aside))
 }
 
-/// Copies a file aside that is about to be written with a part of its content replaced.
+/// Copies a file before part of its content is replaced.
 pub fn copy_aside(path: &Path) -> io::Result<()> {
     let aside = free_name(path);
     let mut options = OpenOptions::new();
@@ -92,7 +92,7 @@ fn remove_unfinished(folder: &Path) {
     }
 }
 
-/// Removes at the start what killed programs left in the folder of the user's state, which may be keys.
+/// Removes leftovers of killed programs, which may contain keys, from the folder of the user's state. Called at the start.
 pub fn clean(folder: &Path) {
     if folder.is_dir() {
         exclusively(folder, || Ok(())).ok();
@@ -133,7 +133,7 @@ pub(crate) fn replace(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
     std::fs::rename(beside, path)
 }
 
-/// Syncs a folder, which makes a rename in it durable. Some file systems cannot sync folders, and then nothing more can be done.
+/// Syncs a folder, which makes a rename in it durable. Errors are ignored, because some file systems cannot sync folders.
 pub fn sync_folder(folder: &Path) {
     File::open(folder).and_then(|folder| folder.sync_all()).ok();
 }
@@ -145,15 +145,15 @@ pub fn open_private(path: &Path) -> io::Result<File> {
     system::private(&mut options).open(path)
 }
 
-/// Takes the lock of a file, which is made where it is missing; none while another program has it. Dropping the file frees it. Where the
-/// file system has no locks, everybody gets it.
+/// Locks a file, which is created if missing; `None` while another program holds the lock. Dropping the file releases it. Where the file
+/// system has no locks, every call succeeds.
 pub fn try_exclusive(path: &Path) -> Result<Option<File>, String> {
     create_dir(path.parent().unwrap_or(Path::new(".")))?;
     let file = open_private(path).map_err(|error| format!("cannot write `{}`: {error}; make its folder writable", path.display()))?;
     Ok(is_ours(file.try_lock(), path).then_some(file))
 }
 
-/// Whether the lock was got. Where the file system has no locks (NFS without its lock service, for one), everybody gets it: a single
+/// Whether the lock was acquired. Where the file system has no locks (such as NFS without its lock service), every call succeeds: one
 /// program is more likely there than several.
 pub fn is_ours(tried: Result<(), TryLockError>, path: &Path) -> bool {
     match tried {

@@ -1,5 +1,5 @@
-//! Duplicate keys, for findings: which figure differs, and whether a list of holders is one of transfers. `order` decides which row is
-//! kept.
+//! Duplicate keys, for findings: finds the value that differs, and whether a list of holders is a list of transfers. `order` decides which
+//! row is kept.
 
 use polars::prelude::DataFrame;
 
@@ -31,7 +31,7 @@ const MOVEMENTS: &[&str] = &[
 /// Substrings of such names.
 const MOVED: &[&str] = &["transfer", "转账"];
 
-/// The file's columns that a list of transfers would have.
+/// The file's columns that suggest a list of transfers.
 pub fn movements(names: &[String]) -> Vec<String> {
     let plain = |name: &str| name.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect::<String>();
     let moved = |name: &&String| {
@@ -41,7 +41,7 @@ pub fn movements(names: &[String]) -> Vec<String> {
     names.iter().filter(moved).cloned().collect()
 }
 
-/// Question about a list of holders with such columns and duplicate holders.
+/// Question for the user about a list of holders with such columns and duplicate holders.
 pub fn are_these_transfers(movements: &[String]) -> String {
     let named: Vec<String> = movements.iter().take(6).map(|name| format!("`{name}`")).collect();
     format!(

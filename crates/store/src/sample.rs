@@ -6,7 +6,7 @@ use model::progress::Silent;
 /// Loads tables given as (name, CSV text). Lines may be indented, and `0x1` is padded to an address of 40 digits.
 ///
 /// # Panics
-/// If the tables make no dataset, or no temporary folder can be had.
+/// If the tables are not a dataset, or no temporary folder can be created.
 pub fn dataset(tables: &[(&str, &str)]) -> Dataset {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, text) in tables {
@@ -26,7 +26,7 @@ fn cell(text: &str) -> String {
 /// The address that a short form such as `0x1` is padded to.
 ///
 /// # Panics
-/// If it is none.
+/// If it is not a short form of an address.
 pub fn address(short: &str) -> model::address::Address {
     model::address::Address::parse(&cell(short)).expect("an address")
 }

@@ -1,4 +1,4 @@
-//! A table as it was loaded: its rows, in memory, in the cache or at an engine, where they come from, and what was found wrong with them.
+//! A loaded table: its rows (in memory, in the cache or at an engine), their origin, and the issues found in them.
 
 use std::sync::{Arc, LazyLock};
 
@@ -13,9 +13,9 @@ use model::{findings::Findings, schema::TableSchema, table_state::TableState, ti
 #[derive(Debug, Clone)]
 pub struct Table {
     pub schema: &'static TableSchema,
-    /// Its rows, sorted, without duplicate keys; none when `state` is not `Loaded`.
+    /// Its rows, sorted, without duplicate keys; empty unless `state` is `Loaded`.
     pub storage: Storage,
-    /// Columns of `tokens` outside the schema, each with a type of its own; row by row beside those in memory.
+    /// Columns of `tokens` outside the schema, each with its own type; one row for each row in memory.
     pub others: DataFrame,
     /// Columns that `dataset.toml` declares approximate.
     pub approximate: Vec<String>,
@@ -24,13 +24,13 @@ pub struct Table {
     pub error_position: Option<SourcePosition>,
     pub sources: Vec<TableFile>,
     pub findings: Findings,
-    /// Figures of its rows to be cross-checked against other tables.
+    /// Values to be cross-checked against other tables.
     pub statistics: Vec<TokenStatistic>,
     /// Origin of the rows of a remote table.
     pub remote: Option<RemoteOrigin>,
     /// Whether the table is unusable because one of its files was written to during the read.
     pub changed_during_read: bool,
-    /// Rows of `tokens` of other tokens than those held at their addresses.
+    /// Rows of `tokens` for tokens other than the one stored at their address.
     pub apart: Vec<TokenApart>,
     /// Number of rejected rows.
     pub rows_bad: u64,
@@ -38,14 +38,14 @@ pub struct Table {
     pub load_ms: u64,
 }
 
-/// Where the rows of a table are: chosen once, when it is loaded.
+/// Where the rows of a table are; chosen once, when it is loaded.
 #[derive(Debug, Clone)]
 pub enum Storage {
     /// In memory: schema columns only, in canonical types (see `load`).
     Memory(DataFrame),
     /// In the cache, memory-mapped.
     Large(Arc<LargeTable>),
-    /// At an engine, which is queried in place.
+    /// At an engine, queried in place.
     InPlace(Arc<InPlaceCache>),
 }
 
@@ -54,11 +54,11 @@ pub enum Storage {
 pub struct SourcePosition {
     /// Path, relative to the dataset's folder for files inside it.
     pub file: String,
-    /// 1-based row, counting data rows only; in `dataset.toml` the line.
+    /// 1-based row, counting data rows only; in `dataset.toml`, the line.
     pub row: Option<u64>,
 }
 
-/// A source file of a table; as it is stored in the cache's index too.
+/// A source file of a table, as the cache's index also stores it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableFile {
     /// Path, relative to the dataset's folder for files inside it.
@@ -68,7 +68,7 @@ pub struct TableFile {
     pub modified: Option<Time>,
     /// Rows of the file, including rejected rows and those excluded by `where`.
     pub rows: u64,
-    /// Hash of its head and tail; of a remote file of what identifies its version.
+    /// Hash of its head and tail; for a remote file, of the values that identify its version.
     pub ends: [u8; 32],
 }
 
@@ -93,11 +93,11 @@ mod milliseconds {
 pub struct RemoteOrigin {
     /// Names of its sources.
     pub sources: Vec<String>,
-    /// Time of the earlier load whose rows are used, as the source could not be reached.
+    /// Time of the earlier load whose rows are used, because the source could not be reached.
     pub as_of: Option<Time>,
-    /// Whether the source could not be reached and no rows were kept.
+    /// Whether the source could not be reached and no earlier rows were stored.
     pub unreached: bool,
-    /// Whether the table cannot stay in place in its present form.
+    /// Whether the table cannot be queried in place in its present form.
     pub refused: bool,
 }
 
@@ -126,18 +126,18 @@ impl Table {
         Self { storage, state: TableState::Loaded, ..Self::absent(schema) }
     }
 
-    /// The rows in memory; empty where they are elsewhere.
+    /// The rows in memory; empty if they are in the cache or at an engine.
     pub fn frame(&self) -> &DataFrame {
         static EMPTY: LazyLock<DataFrame> = LazyLock::new(DataFrame::default);
         if let Storage::Memory(frame) = &self.storage { frame } else { &EMPTY }
     }
 
-    /// The rows in the cache, if they are there.
+    /// The rows in the cache, if the table is stored there.
     pub fn large(&self) -> Option<&Arc<LargeTable>> {
         if let Storage::Large(large) = &self.storage { Some(large) } else { None }
     }
 
-    /// The rows at an engine, if they stay there.
+    /// The rows at an engine, if the table is queried in place.
     pub fn in_place(&self) -> Option<&Arc<InPlaceCache>> {
         if let Storage::InPlace(in_place) = &self.storage { Some(in_place) } else { None }
     }
@@ -151,7 +151,7 @@ impl Table {
         }
     }
 
-    /// SHA-256 of all rows in memory; of rows elsewhere that of the ends of their files.
+    /// SHA-256 of all rows in memory; for other rows, of the heads and tails of their files.
     pub fn rows_hash(&self) -> [u8; 32] {
         let mut hash = Sha256::new();
         let names: Vec<&str> = self.frame().columns().iter().map(|column| column.name().as_str()).collect();

@@ -1,4 +1,4 @@
-//! The system clock. Analyses and questions receive the time they need, and do not ask here.
+//! The system clock. Analyses and queries are passed the time and never read it here.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -1,5 +1,5 @@
-//! Detects possible changes of a dataset's files: by file system notifications, else by polling. The deck decides whether and when to
-//! reload.
+//! Detects possible changes of a dataset's files with file system notifications, or by polling if there are none. The query service decides
+//! whether and when to reload.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -42,7 +42,7 @@ pub struct FileStamps {
     files: Vec<(PathBuf, Option<Stamp>)>,
 }
 
-/// Hashes of the heads and tails of files, which tell whether a file that grew was appended to or rewritten.
+/// Hashes of the heads and tails of files, which show whether a file that grew was appended to or rewritten.
 #[derive(Debug, Clone, Default)]
 pub struct Ends(HashMap<PathBuf, [u8; 32]>);
 
@@ -114,7 +114,7 @@ impl FileStamps {
 /// Filter of notifications.
 #[derive(Debug, Default)]
 struct Interest {
-    /// Folders of which every entry counts.
+    /// Folders in which every entry counts.
     folders: HashSet<PathBuf>,
     /// Single paths, in folders with other contents.
     names: HashSet<PathBuf>,
@@ -134,7 +134,7 @@ impl Interest {
 /// Watches the folders of a dataset's files.
 pub struct FileWatcher {
     watcher: Option<RecommendedWatcher>,
-    /// Each watched folder, and which it is: another may have replaced it.
+    /// The watched folders with their identities, as another folder may have replaced one.
     watched: HashMap<PathBuf, FileId>,
     interest: Arc<RwLock<Interest>>,
     polling_because: Option<String>,
@@ -150,7 +150,7 @@ impl std::fmt::Debug for FileWatcher {
 }
 
 impl FileWatcher {
-    /// `changed` is called, on a thread of the system, whenever the watched files may have changed.
+    /// Watches files; `changed` is called, on a thread of the system, whenever they may have changed.
     pub fn open(changed: impl Fn() + Send + 'static) -> Self {
         let interest = Arc::new(RwLock::new(Interest::default()));
         let seen = Arc::clone(&interest);
@@ -168,7 +168,7 @@ impl FileWatcher {
         new
     }
 
-    /// A watcher without notifications, as where the system has none.
+    /// A watcher without notifications, used when the system has none.
     pub fn polling(reason: &str) -> Self {
         Self { watcher: None, watched: HashMap::new(), interest: Arc::default(), polling_because: Some(reason.to_owned()) }
     }
@@ -187,7 +187,7 @@ impl FileWatcher {
         self.watched.clear();
     }
 
-    /// Returns the stamps of the dataset, and from now on watches the folders of its files.
+    /// Returns the stamps of the dataset, and watches the folders of its files from now on.
     pub fn look(&mut self, folder: &Path) -> FileStamps {
         let folder = absolute(folder).unwrap_or_else(|_| folder.to_owned());
         // Watched first, so that a change while the stamps are taken is notified.

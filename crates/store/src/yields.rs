@@ -1,4 +1,4 @@
-//! The tables `yields` and `gas` of a dataset, and what was seen of `yields` while it was kept fresh.
+//! The tables `yields` and `gas` of a dataset, and the history of `yields` recorded while it was a live table.
 
 use std::{collections::HashSet, path::Path};
 

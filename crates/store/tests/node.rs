@@ -1,4 +1,5 @@
-//! A node as a source: the state of a token's chain is right or an error in words, whatever the node does, and comes again without it.
+//! A node as a source: whatever the node does, the state of a token's chain is right or a readable error, and it is available again without
+//! the node.
 
 #[path = "node/server.rs"]
 mod server;

@@ -1,4 +1,4 @@
-//! Transfers and holder counts of a node's logs: all of them and none twice, whatever the node does, and however often the program ends.
+//! Transfers and holder counts from a node's logs: each exactly once, whatever the node does, and however often the program ends.
 
 #[path = "node/server.rs"]
 #[allow(dead_code, reason = "the other tests of nodes have more faults")]

@@ -1,5 +1,5 @@
-//! ClickHouse over its HTTP interface: short results as text, and rows as a stream. Its errors become faults in our own words; a response
-//! that ends early, or ends normally and contains an error, is never taken for complete.
+//! ClickHouse over its HTTP interface: short results as text, and rows as a stream. Its errors become faults in tokendeck's own words; a
+//! response that ends early, or that ends normally but contains an error, is never accepted as complete.
 
 mod codes;
 mod stream;
@@ -54,7 +54,7 @@ const QUERY_MAX: usize = 200_000;
 pub struct ServerFacts {
     /// Major and minor version.
     pub version: (u32, u32),
-    /// The `SETTINGS` that it has; none where the user may change none.
+    /// The `SETTINGS` that it has; empty if the user may not change any.
     settings: Vec<String>,
     /// Whether the user may change settings and write.
     writes: bool,
@@ -119,7 +119,7 @@ impl std::fmt::Debug for Engine {
 }
 
 impl Wire {
-    /// Whether the configuration has a source of that name that answers queries.
+    /// Whether the configuration has a source of that name that runs queries.
     pub fn has_engine(&self, name: &str) -> bool {
         self.engine_source(name).is_some()
     }

@@ -1,5 +1,5 @@
-//! HTTP clients of the stores: for URLs that only a dataset names the client reaches public addresses only; for the user's sources any.
-//! Certificates are those of the system, read at the first use.
+//! HTTP clients of the stores. For URLs that only a dataset names, the client connects to public addresses only; for the user's sources, to
+//! any. Certificates are those of the system, read at the first use.
 
 use std::{fmt, io, sync::Arc, time::Duration};
 
@@ -28,7 +28,7 @@ pub(super) enum BodyFault {
     Broken(reqwest::Error),
 }
 
-/// Reads a body of at most so many bytes; `count` is told of each part.
+/// Reads a body of at most `most` bytes; calls `count` for each part.
 pub(super) async fn body(mut response: reqwest::Response, most: u64, count: impl Fn(u64)) -> Result<Vec<u8>, BodyFault> {
     if response.content_length().is_some_and(|length| length > most) {
         return Err(BodyFault::TooLarge);
@@ -56,7 +56,7 @@ pub struct TimeoutsAndRetries {
     /// Maximum time between two parts of a response.
     pub read_timeout: Duration,
     pub retries: usize,
-    /// Backoff before the first retry; it grows with each.
+    /// Delay before the first retry; it grows with each.
     pub backoff: Duration,
     pub backoff_max: Duration,
 }

@@ -1,4 +1,4 @@
-//! Faults: why a request failed, in words for the user; never a key, a signature or text that a server sent.
+//! Faults: why a request failed, worded for the user. They never contain a key, a signature or text that a server sent.
 
 use std::{error::Error, fmt};
 
@@ -12,23 +12,23 @@ pub(super) const NO_PARTS: &str = "non-partial response";
 /// Reason why there are no bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// The load was cancelled.
+    /// The user canceled the load.
     Stopped,
-    /// The object is no longer the one that was listed.
+    /// The object changed since it was listed.
     Changed,
-    /// The connection broke off before an answer.
+    /// The connection was closed before the response.
     CutOff,
     /// The server answered 503.
     Busy,
-    /// The server sends files whole, without range support.
+    /// The server sends only whole files, without range support.
     NoParts,
-    /// The node has no state of the block: it dropped it, or has not got it yet. Continues "`URL` …".
+    /// The node does not have the state of the block: it deleted it, or has not received it yet. Continues "`URL` …".
     NoState(String),
-    /// The answer is larger than what is taken, or takes longer than is waited: a narrower request may be answered. Continues "`URL` …".
+    /// The response is too large or takes too long: a narrower request may succeed. Continues "`URL` …".
     TooMuch(String),
-    /// The engine failed with an error code that has no words of ours.
+    /// The engine failed with an error code that tokendeck has no message for.
     UnknownCode(u32),
-    /// The source is unreachable, or does not give the bytes. Continues "`URL` …".
+    /// The source is unreachable, or does not send the bytes. Continues "`URL` …".
     Unavailable(String),
     /// The request may not be sent. Continues "`URL` …".
     Refused(String),
@@ -57,7 +57,7 @@ impl Error for Fault {}
 /// Access with which a source was queried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AccessKind {
-    /// No source covers the place: it is accessed without credentials, like by anybody.
+    /// No source covers the place: it is accessed without credentials, as any public visitor would.
     Public,
     /// A source with `anonymous`.
     Anonymous,
@@ -67,7 +67,7 @@ pub(super) enum AccessKind {
 /// The store of a request, for the text of a fault.
 #[derive(Debug, Clone)]
 pub(super) struct AskedStore {
-    /// Name of the source, else of the place.
+    /// Name of the source, or of the place if no source covers it.
     pub(super) name: String,
     /// Bucket, container or host.
     pub(super) root: String,

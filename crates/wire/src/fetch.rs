@@ -1,5 +1,5 @@
-//! Lists a store and fetches byte ranges of objects. Every range is requested with `If-Match` on the ETag that was listed, and its length
-//! is checked: bytes of another version, or other bytes than requested, are never passed on.
+//! Lists a store and fetches byte ranges of objects. Every range is requested with `If-Match` on the listed ETag, and its length is
+//! checked: bytes of another version, or of another range, are never passed on.
 
 use std::{ops::Range, sync::Arc, time::Duration};
 
@@ -26,7 +26,7 @@ impl Drop for PartFetch {
     }
 }
 
-/// The ETag, else the modification time. Azure lists its ETags without the quotation marks that they have elsewhere.
+/// The ETag, or the modification time without one. Azure lists ETags without the quotation marks that other stores include.
 fn version_tag(meta: &ObjectMeta) -> Option<String> {
     let quoted = |tag: &String| if tag.ends_with('"') { tag.clone() } else { format!("\"{tag}\"") };
     meta.e_tag.as_ref().map(quoted).or_else(|| dated(meta))

@@ -1,4 +1,4 @@
-//! Credentials: keys of S3 from the environment, `~/.aws`, the container's or the machine's metadata service, else none; the password of a
+//! Credentials: keys of S3 from the environment, `~/.aws`, or the container's or machine's metadata service, and the password of a
 //! ClickHouse user. They are passed to the store or the client and stored nowhere else.
 
 use std::{

@@ -1,5 +1,6 @@
 //! The only place that opens outgoing connections: object stores (S3, Google Cloud Storage, Azure), web servers, the Hugging Face hub,
-//! ClickHouse, nodes of chains, and services that `providers` describe. Lists files, fetches byte ranges of them, runs queries, reads state. Using and storing the bytes belongs to the dataset.
+//! ClickHouse, nodes of chains, and services that `providers` describe. It lists files, fetches byte ranges of them, runs queries and reads
+//! state. Using and storing the bytes belongs to the dataset.
 //!
 //! Nothing here runs before the first request: no thread, no certificate, no connection.
 
@@ -64,7 +65,7 @@ pub struct WireOptions {
     pub consent: Consent,
     /// Daily budget in bytes.
     pub budget: u64,
-    /// Requests that one provider gets in a day, unless its description or the person says otherwise.
+    /// Requests per day to one provider, unless its description or the user's configuration sets another limit.
     pub requests_per_day: u32,
     pub sources: Vec<Source>,
     pub timeouts: TimeoutsAndRetries,
@@ -89,7 +90,7 @@ pub struct Object {
     /// Name of its source.
     pub source: String,
     pub bytes: u64,
-    /// Its ETag, else its modification time; none where the source gives neither.
+    /// Its ETag, or its modification time without one; `None` if the source returns neither.
     #[serde(rename = "mark")]
     pub version_tag: Option<String>,
     /// Milliseconds since 1970.
@@ -119,7 +120,7 @@ pub struct Wire {
     bytes: AtomicU64,
     /// Bytes written to the ledger.
     bytes_in_ledger: AtomicU64,
-    /// Requests to each provider that the ledger lacks.
+    /// Requests to each provider that are not in the ledger yet.
     provider_requests: Mutex<BTreeMap<String, u64>>,
     pending: Mutex<Vec<String>>,
 }
@@ -171,12 +172,12 @@ impl Wire {
         names
     }
 
-    /// Name of the place's source, else its bucket or host.
+    /// Name of the place's source or, without one, its bucket or host.
     pub fn name_of(&self, place: &UrlPattern) -> String {
         self.options.sources.iter().find(|source| source.has(place)).map_or_else(|| place.root.clone(), |source| source.name.clone())
     }
 
-    /// Whether the user consented that the dataset accesses the origin. The error continues "`URL` …".
+    /// Checks that the user consented to the dataset's access to the origin. The error continues "`URL` …".
     pub fn may_ask(&self, dataset: &Path, origin: &str) -> Result<(), Fault> {
         match self.options.consent {
             Consent::Always => Ok(()),
@@ -186,7 +187,7 @@ impl Wire {
         }
     }
 
-    /// Records the user's consent that the dataset accesses the origin.
+    /// Records the user's consent to the dataset's access to the origin.
     pub fn agree(&self, dataset: &Path, origin: &str) -> Result<(), String> {
         self.ledger.agree(dataset, origin)
     }
@@ -196,7 +197,7 @@ impl Wire {
         self.options.consent == Consent::Ask
     }
 
-    /// Whether the daily budget allows this many bytes. The error continues "`URL` …".
+    /// Checks that the daily budget allows this many bytes. The error continues "`URL` …".
     pub fn afford(&self, bytes: u64) -> Result<(), Fault> {
         let (spent, budget) = (self.spent(), self.options.budget);
         if spent.saturating_add(bytes) <= budget {

@@ -1,5 +1,5 @@
-//! Nodes of a chain by JSON-RPC over HTTP: calls that only read, in batches, and the block that they are pinned to. Of several nodes of a
-//! chain the next is asked when one fails. What is read belongs to the dataset.
+//! Nodes of a chain by JSON-RPC over HTTP: read-only calls, in batches, and the block that they are pinned to. If a node fails, the next
+//! one of its chain is used. Interpreting the results belongs to the dataset.
 
 mod answer;
 mod batch_size;
@@ -26,7 +26,7 @@ use super::{
     source::{Source, SourceKind},
 };
 
-/// How long a block that was asked for is the newest.
+/// How long a fetched block counts as the newest.
 const NEWEST_FOR: Duration = Duration::from_mins(1);
 
 /// A block, as far as it is needed to pin calls to it.
@@ -36,16 +36,16 @@ pub struct NodeBlock {
     /// Seconds since 1970.
     pub timestamp: u64,
     pub hash: [u8; 32],
-    /// 0 on a chain without one.
+    /// Base fee per gas; 0 on a chain without one.
     pub base_fee: u64,
     pub parent_hash: [u8; 32],
-    /// Who made it.
+    /// Address of the block's producer.
     pub coinbase: [u8; 20],
     pub gas_limit: u64,
 }
 
 impl NodeBlock {
-    /// Reads the answer to `eth_getBlockByNumber`; none where there is no such block.
+    /// Reads the response to `eth_getBlockByNumber`; `None` if there is no such block.
     pub fn read(block: &Value) -> Option<Self> {
         let or_none = |name: &str| number(&block[name]).unwrap_or_default();
         let coinbase = bytes(&block["miner"]).and_then(|bytes| bytes.try_into().ok()).unwrap_or_default();
@@ -61,7 +61,7 @@ impl NodeBlock {
     }
 }
 
-/// Answers to calls, in their order, and the round trips they took.
+/// Results of calls, in their order, and the number of round trips.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NodeAnswers {
     pub answers: Vec<Result<Value, CallRefusal>>,
@@ -72,11 +72,11 @@ pub struct NodeAnswers {
 #[derive(Debug, Default)]
 pub(super) struct KnownNodes {
     servers: Mutex<HashMap<String, Arc<NodeServer>>>,
-    /// The newest block by chain, and when it was asked for.
+    /// The newest block by chain, and when it was fetched.
     newest: Mutex<HashMap<String, (Instant, NodeBlock)>>,
 }
 
-/// The nodes of one chain, in the order in which they are asked.
+/// The nodes of one chain, in the order in which they are used.
 #[derive(Debug, Clone)]
 pub struct ChainNode {
     wire: Arc<Wire>,
@@ -91,14 +91,14 @@ impl Wire {
         self.options.sources.iter().find(|source| source.kind == SourceKind::Node && source.name == name)
     }
 
-    /// Names of the nodes of the chain that this one is of: itself, then the others in the order of the configuration.
+    /// Names of the nodes of this node's chain: this one, then the others in the order of the configuration.
     pub fn nodes_beside(&self, name: &str) -> Vec<String> {
         let Some(own) = self.node_source(name) else { return Vec::new() };
         let others = self.options.sources.iter().filter(|source| source.kind == SourceKind::Node && source.chain == own.chain);
         [own].into_iter().chain(others.filter(|source| source.name != name)).map(|source| source.name.clone()).collect()
     }
 
-    /// These nodes of a chain with this id, asked in this order; no request is sent yet.
+    /// These nodes of the chain with this id, used in this order; no request is sent yet.
     pub fn node(self: &Arc<Self>, names: &[String], chain_id: Option<u64>) -> Result<ChainNode, Fault> {
         let servers: Vec<Arc<NodeServer>> = names.iter().map(|name| self.node_server(name)).collect::<Result<_, _>>()?;
         let chain = servers.first().map(|server| server.source.chain.clone()).unwrap_or_default();
@@ -124,12 +124,12 @@ impl Wire {
 }
 
 impl ChainNode {
-    /// Whether what they say of accounts and slots is to be proved.
+    /// Whether accounts and slots must be proved.
     pub fn verifies(&self) -> bool {
         self.servers.iter().any(|server| server.source.verify)
     }
 
-    /// Answers all calls, from one node. Errors: no node does.
+    /// Runs all calls on one node. Fails if no node responds.
     pub fn ask(&self, calls: Vec<NodeCall>, stopped: &dyn Fn() -> bool) -> Result<NodeAnswers, Fault> {
         self.wire.afford(calls.iter().map(NodeCall::weight).sum())?;
         let node = self.clone();
@@ -164,7 +164,7 @@ impl ChainNode {
         }
     }
 
-    /// The newest block, and the round trips that it took: none where it is known since less than a minute, unless it must be `fresh`.
+    /// The newest block, and the number of round trips: none if it was fetched less than a minute ago, unless it must be `fresh`.
     pub fn newest(&self, fresh: bool, stopped: &dyn Fn() -> bool) -> Result<(NodeBlock, u32), Fault> {
         let known = locked(&self.wire.nodes.newest).get(&self.chain).filter(|(asked, _)| asked.elapsed() < NEWEST_FOR && !fresh).copied();
         if let Some((_, block)) = known {

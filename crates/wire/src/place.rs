@@ -35,7 +35,7 @@ impl UrlPattern {
         text.split_once("://").is_some_and(|(scheme, _)| !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()))
     }
 
-    /// Text of a refused URL, for display: without its user and its query, either of which may be a key.
+    /// Text of a refused URL, for display: without its user and its query, both of which may contain a key.
     pub fn without_secrets(text: &str) -> String {
         let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
         let (root, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
@@ -100,7 +100,7 @@ impl UrlPattern {
         self.path.contains(WILDCARDS)
     }
 
-    /// Fixed prefix: the folders before the first wildcard, or the whole of a folder's path; ends with a slash unless it is empty.
+    /// Fixed prefix: the folders before the first wildcard, or the whole path of a folder; ends with a slash unless it is empty.
     pub fn fixed(&self) -> &str {
         let end = self.path.find(WILDCARDS).unwrap_or(self.path.len());
         self.path[..end].rfind('/').map_or("", |at| &self.path[..=at])

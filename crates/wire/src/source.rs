@@ -15,7 +15,7 @@ pub struct Source {
     /// Buckets or containers that its keys may be sent to.
     pub buckets: Vec<String>,
     pub region: String,
-    /// For stores that are not the cloud's own.
+    /// For stores other than the cloud's own.
     pub endpoint: String,
     /// Profile of `~/.aws`; empty for the default one.
     pub profile: String,
@@ -23,9 +23,9 @@ pub struct Source {
     pub account: String,
     /// For HTTPS: the prefix of its URLs; for ClickHouse: its HTTP interface; for a node: its JSON-RPC.
     pub url: String,
-    /// For a node: environment variable with the URL, where a key stands in its path.
+    /// For a node: environment variable with the URL, for a URL whose path contains a key.
     pub url_env: String,
-    /// For a node: the chain it is of, by short name.
+    /// For a node: short name of its chain.
     pub chain: String,
     /// For a node: whether it must prove accounts and slots.
     pub verify: bool,
@@ -49,9 +49,9 @@ pub struct Source {
     pub queries_max: u32,
     /// Minimum age of a block in minutes; none for the default.
     pub lag_minutes: Option<u32>,
-    /// For a provider: requests a minute; 0 for what its description says.
+    /// For a provider: requests per minute; 0 for the limit in its description.
     pub per_minute: u32,
-    /// For a provider: requests a day; 0 for what its description says.
+    /// For a provider: requests per day; 0 for the limit in its description.
     pub per_day: u32,
 }
 
@@ -66,7 +66,7 @@ pub enum SourceKind {
     ClickHouse,
     /// A node of a chain, by JSON-RPC over HTTP.
     Node,
-    /// The person's key and limits at a provider of the same name.
+    /// The user's key and limits at a provider of the same name.
     Provider,
 }
 
@@ -98,7 +98,7 @@ impl Source {
         if self.queries_max == 0 { 2 } else { self.queries_max as usize }
     }
 
-    /// Minimum age of a block in minutes, as a chain reorganisation may revert the newest ones.
+    /// Minimum age of a block in minutes, because a chain reorganization may revert the newest ones.
     pub fn lag(&self) -> u32 {
         self.lag_minutes.unwrap_or(15)
     }

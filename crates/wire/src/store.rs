@@ -1,4 +1,4 @@
-//! Object stores, built from the sources of `config.toml`. A place that belongs to no source is asked without keys.
+//! Object stores, built from the sources of `config.toml`. A place without a source is accessed without keys.
 
 use std::sync::Arc;
 

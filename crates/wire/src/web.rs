@@ -1,4 +1,4 @@
-//! Services on the web: GET requests at the pace that each allows, asked again where it is busy. What the answers mean belongs to `live`.
+//! Web services: GET requests at the pace that each allows, repeated if it is busy. Interpreting the responses belongs to `live`.
 
 mod post;
 mod reach;
@@ -33,17 +33,17 @@ const ANSWER_MAX: u64 = 64 << 20;
 const ANSWER_TIME: Duration = Duration::from_mins(2);
 /// Longest wait that a service may ask for.
 const WAIT_MAX: Duration = Duration::from_mins(2);
-/// Times that a busy service is asked before it is given up.
+/// Number of attempts before a busy service counts as failed.
 const TRIES_MAX: u32 = 4;
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// What a service allows.
+/// Limits of a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WebLimits {
     pub per_minute: u32,
-    /// None: as many as come in a minute.
+    /// `None`: only the limit per minute applies.
     pub per_second: Option<u32>,
-    /// None: as many as the person allows any provider.
+    /// `None`: the limit that the user set for all providers.
     pub per_day: Option<u32>,
     pub in_flight: u32,
 }
@@ -54,21 +54,21 @@ pub struct WebRequest {
     /// Id of the provider, whose limits all its requests share.
     pub provider: String,
     pub limits: WebLimits,
-    /// Without its parameters, and without a key.
+    /// URL without its parameters and without a key.
     pub url: String,
     pub query: Vec<(String, String)>,
     pub headers: Vec<(String, String)>,
-    /// Where a key goes, and whether one is needed.
+    /// How to send a key, and whether one is required.
     pub key: Option<WebKey>,
-    /// What is known of the last answer: one that did not change is not sent again.
+    /// Version of the last response: an unchanged one is not sent again.
     pub known: WebVersion,
-    /// Whether it may be a machine in the person's own network, as they described the service themselves.
+    /// Whether the service may be a machine in the user's own network, because the user wrote its description.
     pub own: bool,
-    /// Whether the person's key and limits of that provider are used: not for a description that came with a dataset.
+    /// Whether to use the user's key and limits of that provider: not for a description that is part of a dataset.
     pub settings: bool,
 }
 
-/// Where a key goes.
+/// How to send a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebKey {
     /// Name of the header or parameter.
@@ -77,7 +77,7 @@ pub struct WebKey {
     pub optional: bool,
 }
 
-/// Version of an answer, as its server names it.
+/// Version of a response, as its server names it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct WebVersion {
@@ -87,23 +87,23 @@ pub struct WebVersion {
     pub modified: Option<String>,
 }
 
-/// Without its parameters, which may hold a key of somebody's description.
+/// Without the parameters, which may contain a key of another person's description.
 impl fmt::Debug for WebRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WebRequest").field("url", &self.url).finish_non_exhaustive()
     }
 }
 
-/// An answer.
+/// A response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WebAnswer {
     Body {
         bytes: Vec<u8>,
         version: WebVersion,
     },
-    /// It is as it was.
+    /// The response has not changed.
     Unchanged,
-    /// The service does not know what was asked for: 404, or 400 and 422 of what it cannot know.
+    /// The service does not know the item: status 404, or 400 or 422 for items that it may not know.
     Unknown,
 }
 
@@ -140,27 +140,27 @@ impl Pace {
     }
 }
 
-/// A wait before a request, for whoever watches: how long, and whether the service asked for it.
+/// Called before a request waits, with the duration and whether the service requested the wait.
 pub type WaitWatch = Arc<dyn Fn(Duration, bool) + Send + Sync>;
 
 impl Wire {
-    /// The person's settings of that provider.
+    /// The user's settings of that provider.
     pub fn provider_source(&self, id: &str) -> Option<&Source> {
         self.options.sources.iter().find(|source| source.kind == SourceKind::Provider && source.name == id)
     }
 
-    /// The person's source of files that covers the URL.
+    /// The user's source of files that covers the URL.
     fn web_source(&self, url: &str) -> Option<&Source> {
         let place = UrlPattern::parse(url.split('?').next().unwrap_or(url)).ok()?;
         self.options.sources.iter().find(|source| source.has(&place))
     }
 
-    /// Whether a key for that provider is at hand.
+    /// Whether a key for that provider is available.
     pub fn has_provider_key(&self, id: &str) -> bool {
         self.provider_source(id).is_some_and(|source| key_of(source).is_ok_and(|key| key.is_some()))
     }
 
-    /// Sends the request at the pace that its provider allows. Errors: no answer, or one that is no data.
+    /// Sends the request at the pace that its provider allows. Fails without a response, and with one that contains no data.
     pub fn get(self: &Arc<Self>, request: WebRequest, waits: WaitWatch, stopped: &dyn Fn() -> bool) -> Result<WebAnswer, Fault> {
         let wire = Arc::clone(self);
         self.wait(stopped, async move { wire.answer_of(&request, &waits).await })
@@ -317,7 +317,7 @@ const TOO_OFTEN: &str = "it redirects too often";
 
 /// Why there is no answer.
 enum WebFault {
-    /// It may come later: after this long where the service says so.
+    /// A retry may succeed: after this long, if the service gave a time.
     Later(Fault, Option<Duration>),
     Final(Fault),
 }
@@ -335,7 +335,7 @@ fn odd_header(name: &str) -> WebFault {
     WebFault::Final(Fault::Refused(format!("needs a valid header `{name}`")))
 }
 
-/// The person's key, from the environment.
+/// The user's key, from the environment.
 fn key_of(source: &Source) -> Result<Option<String>, Fault> {
     if source.token_env.is_empty() {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! A day of refreshes of a service that fails now and then.
+//! A day of refreshes from a service that fails now and then.
 
 use super::*;
 

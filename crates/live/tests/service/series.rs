@@ -1,4 +1,4 @@
-//! A series is of one market, without a gap that nobody knows of.
+//! A series has the candles of one market, and every gap in it is known.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! A web service on this machine that answers as a test says.
+//! A web service on this machine that responds as a test specifies.
 #![allow(dead_code, reason = "each test that includes it uses a part of it")]
 
 use std::{
@@ -24,9 +24,9 @@ pub(super) enum Trouble {
     None,
     /// The connection ends in the middle of the body.
     CutOff,
-    /// It says that it has a gigabyte.
+    /// It announces a gigabyte.
     Huge,
-    /// A byte now and then.
+    /// It sends a byte now and then.
     Drips,
 }
 

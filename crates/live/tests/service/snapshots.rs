@@ -1,4 +1,4 @@
-//! Lists without a time: the newest state is the answer, and what changed is kept beside it.
+//! Lists without a time: the newest state is the table, and its changes are stored as a history.
 
 use std::fs;
 

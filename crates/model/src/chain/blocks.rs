@@ -1,14 +1,14 @@
-//! How often a chain makes a block, and how many blocks later it can no longer be taken back. Rounded figures of the chains' own documents;
-//! a chain without a row has those of Ethereum.
+//! How often a chain makes a block, and after how many blocks one is final. Rounded values from the chains' own documents; a chain without
+//! a row uses those of Ethereum.
 
 use super::Chain;
 
 /// A chain's blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChainBlocks {
-    /// Milliseconds between two blocks, about.
+    /// Approximate milliseconds between two blocks.
     pub interval_ms: u64,
-    /// Age in blocks from which on a block counts as final. Of a rollup that is when the chain below it is.
+    /// Age in blocks from which a block counts as final. For a rollup, this depends on the chain below it.
     pub finality: u64,
 }
 

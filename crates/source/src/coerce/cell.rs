@@ -117,7 +117,7 @@ impl RawCell<'_> {
         }
     }
 
-    /// The cell as text, `None` if its type has none; null is `""`.
+    /// The cell as text; `None` if its type has no text form; a null is `""`.
     pub fn to_text(&self) -> Option<Cow<'_, str>> {
         Some(match self {
             RawCell::Null => Cow::Borrowed(""),

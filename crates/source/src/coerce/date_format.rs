@@ -1,5 +1,5 @@
-//! Guesses the `format` of times that cannot be parsed without one, for the advice that names it: `20.08.2022` is `%d.%m.%Y`. A guess is
-//! never used for reading.
+//! Guesses the `format` of times that cannot be parsed without one, so that a message can suggest it: `20.08.2022` is `%d.%m.%Y`. A guess
+//! is never used for reading.
 
 use chrono::{Datelike, NaiveDate, NaiveDateTime};
 

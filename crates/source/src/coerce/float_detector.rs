@@ -1,5 +1,5 @@
 //! Detects amounts that passed through floating-point numbers before they were written as text: such amounts end after the 15th to 17th
-//! significant digit whatever their magnitude, exact ones do not.
+//! significant digit, whatever their magnitude; exact ones do not.
 
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,7 @@ pub struct FloatDetector {
     /// Amounts with 16 or 17 significant digits (`ended`), and with 15 (`short`).
     ended: u64,
     short: u64,
-    /// Amounts with all 18 decimals: beside these, an amount above zero with fewer digits was truncated.
+    /// Amounts with all 18 decimals: if there are any, a nonzero amount with fewer digits was truncated.
     deep: u64,
 }
 

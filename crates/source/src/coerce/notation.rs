@@ -81,8 +81,8 @@ fn grouped(digits: &str, sign: u8) -> bool {
     (1..=3).contains(&first.len()) && number(first) && !first.starts_with('0') && groups.all(|group| group.len() == 3 && number(group))
 }
 
-/// Plain decimal text of a number, digit for digit: decimals after a point, no thousands separators, K, M, B or T multiplied out; an
-/// exponent is kept. `None` if it is no number.
+/// Plain decimal text of a number, digit for digit: decimals after a point, no thousands separators, and K, M, B or T multiplied out; an
+/// exponent is kept. `None` if the text is not a number.
 pub fn plain(text: &str, decimal: Decimal) -> Option<String> {
     let text = text.trim();
     let (negative, text) = match text.strip_prefix(['-', '−']) {
@@ -112,7 +112,7 @@ pub fn plain(text: &str, decimal: Decimal) -> Option<String> {
     Some(format!("{minus}{}", shifted(&whole, fraction, power)))
 }
 
-/// The integer part without thousands separators: groups of three, or of two as in India, the last of three.
+/// The integer part without thousands separators: groups of three digits; in the Indian style, groups of two before a final group of three.
 fn without_gaps(whole: &str, separator: char) -> Option<String> {
     if whole.bytes().all(|digit| digit.is_ascii_digit()) {
         return Some(whole.to_owned());
@@ -171,7 +171,7 @@ impl EpochUnits {
         Self(self.0 | other.0)
     }
 
-    /// Unit of one cell; empty if it is no number.
+    /// Unit of one cell; empty if it is not a number.
     pub fn of_cell(cell: &RawCell<'_>) -> Self {
         match cell {
             RawCell::Int(number) => Self::of_number(*number as f64),
@@ -181,7 +181,7 @@ impl EpochUnits {
         }
     }
 
-    /// Unit of a text, by its number of digits. Runs on every row.
+    /// Unit of a text, judged by its number of digits. Runs on every row.
     pub fn of_text(text: &str) -> Self {
         let text = text.trim();
         // Most times are formatted dates, which their fifth character shows.

@@ -1,4 +1,4 @@
-//! Parses numbers: integers, floats, 256-bit integers, and amounts in smallest units. A cell that would lose digits is bad.
+//! Parses numbers: integers, floats, 256-bit integers, and amounts in base units. A cell that would lose digits is bad.
 
 use std::borrow::Cow;
 
@@ -121,8 +121,7 @@ pub(super) fn uint256_or_approximate(cell: &RawCell<'_>, decimal: Option<Decimal
     number.map(|number| uint256(&RawCell::Text(format!("{number:.0}").into()), None)).ok_or(Bad)?
 }
 
-/// Converts an amount in whole tokens to smallest units, digit for digit: a fraction of a smallest unit is bad unless amounts are
-/// `approximate`.
+/// Converts an amount in whole tokens to base units, digit for digit: a fraction of a base unit is bad unless amounts are `approximate`.
 pub fn smallest_units(cell: &RawCell<'_>, decimals: i64, decimal: Option<Decimal>, approximate: bool) -> Read<String> {
     if !(0..=DECIMALS_MAX).contains(&decimals) {
         return Err(Bad);
@@ -181,7 +180,8 @@ fn whole_256(cell: &RawCell<'_>) -> Read<U256> {
     }
 }
 
-/// Converts an amount in smallest units to whole tokens, with a single rounding. Floats and powers of ten only if amounts are `approximate`.
+/// Converts an amount in base units to whole tokens, with a single rounding. Floats and powers of ten are accepted only if amounts are
+/// `approximate`.
 pub fn raw_amount(cell: &RawCell<'_>, decimals: i64, approximate: bool) -> Read<f64> {
     if !(0..=DECIMALS_MAX).contains(&decimals) {
         return Err(Bad);

@@ -19,7 +19,7 @@ type Columns = HashMap<&'static str, ColumnManifest>;
 
 const ITEM_MAX: i64 = 10_000;
 
-/// Whether the column holds whole tokens, and so may also come in smallest units.
+/// Whether the column holds whole tokens, so that a file may have base units instead.
 pub fn is_amount(table: &str, column: &str) -> bool {
     units(table, column).starts_with(&[Unit::Whole])
 }

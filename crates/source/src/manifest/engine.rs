@@ -1,5 +1,5 @@
-//! The keys of `dataset.toml` for a table on an engine: `source`, and `table` or `query`, `final`, `read`; and for one that a node says:
-//! `source`, with `from_block` where it is made of logs.
+//! The keys of `dataset.toml` for a table at an engine: `source`, and `table` or `query`, `final`, `read`; and for a table from a node:
+//! `source`, with `from_block` if it is built from logs.
 
 use super::{EngineTable, LogTable, Relation};
 use model::{

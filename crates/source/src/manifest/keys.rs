@@ -1,4 +1,4 @@
-//! THE table of `dataset.toml` keys. The parser, errors, `schema --template` and `docs/own-data.md` read it.
+//! The list of all `dataset.toml` keys. The parser, errors, `schema --template` and `docs/own-data.md` read it.
 
 /// A key of `dataset.toml`.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub enum KeyPlace {
     Table,
     /// Under `[tables.TABLE.columns]`, for one column.
     Column,
-    /// Both; on a table it is the default of the columns it fits.
+    /// Both; on a table it is the default for the columns it fits.
     Both,
 }
 

@@ -1,5 +1,4 @@
-//! The keys of `dataset.toml` for a table that comes by itself: `provider`, or the `url` of a service, and `every`, `history`, `interval`,
-//! `tokens`.
+//! The keys of `dataset.toml` for a live table: `provider`, or the `url` of a service, and `every`, `history`, `interval`, `tokens`.
 
 use crate::provider::Template;
 use model::{
@@ -11,45 +10,45 @@ use model::{
 
 use super::TableManifest;
 
-/// How a table comes by itself.
+/// How a live table is fetched.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LiveTable {
     pub from: LiveSource,
     pub every: Every,
     /// How far back the first fetch goes, in milliseconds.
     pub history: i64,
-    /// Of candles: their lengths.
+    /// For candles: their lengths.
     pub intervals: Vec<Interval>,
     pub tokens: LiveTokens,
 }
 
-/// Who is asked.
+/// Source of the rows.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LiveSource {
-    /// Ids of providers: of each token the first that knows it.
+    /// Ids of providers. For each token, the first that knows it is used.
     Providers(Vec<String>),
     Url(Box<LiveUrl>),
 }
 
-/// A service that is described by the table itself.
+/// A service that the table describes itself.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LiveUrl {
     pub url: Template,
-    /// Place of the rows in the answer.
+    /// Place of the rows in the response.
     pub rows: String,
-    /// How its columns are read.
+    /// How to read its columns.
     pub mapping: TableManifest,
 }
 
 /// When rows are fetched.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Every {
-    /// When they are asked for.
+    /// When the user requests them.
     #[default]
     Request,
     /// Also once at each start.
     Start,
-    /// Also after so many milliseconds, while the program runs.
+    /// Also at this interval in milliseconds, while the program runs.
     Span(i64),
 }
 
@@ -71,7 +70,8 @@ const EVERY_MAX: i64 = 366 * DAY_MS;
 /// The keys that are read here.
 pub(super) const KEYS: [&str; 7] = ["provider", "url", "rows", "every", "history", "interval", "tokens"];
 
-/// Reads how the table comes by itself, if it does. The mapping of a `url` moves into it: what is kept is in our own columns.
+/// Reads how the table is fetched; `None` unless it is a live table. The mapping of a `url` moves into the result, because the stored rows
+/// are in tokendeck's own columns.
 pub(super) fn read(schema: &TableSchema, members: &[TomlEntry<'_>], table: &mut TableManifest) -> Result<Option<LiveTable>, TomlError> {
     let find = |key: &str| members.iter().find(|member| member.key == key);
     let from = match (find("provider"), find("url")) {

@@ -3,15 +3,15 @@
 use std::fmt;
 
 model::words! {
-    /// The unit of a file's figures.
+    /// The unit of a file's values.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum Unit {
-        /// The token's smallest units.
+        /// Base units of the token.
         Raw = "raw",
         /// Whole tokens.
         Whole = "whole",
         Usd = "usd",
-        /// Whole tokens, of a volume.
+        /// Whole tokens, for a volume.
         Token = "token",
     }
 }

@@ -1,4 +1,4 @@
-//! The JSON answer of a service taken apart: the rows at a place, the signs of a refusal, what the next page is asked with. What rows mean
+//! Reads the JSON response of a service: the rows at a path, the signs of a refusal, and the parameters of the next page. Interpreting rows
 //! belongs to `rows`.
 
 use std::{borrow::Cow, collections::BTreeMap, io::Cursor};
@@ -62,13 +62,13 @@ fn at<'a>(value: &'a RawValue, place: &str) -> Vec<Found<'a>> {
     found
 }
 
-/// An answer of a service.
+/// A response of a service.
 pub struct JsonAnswer {
     text: Box<RawValue>,
 }
 
 impl JsonAnswer {
-    /// Reads a body. Errors: it is no JSON.
+    /// Parses a response body. Fails if it is not JSON.
     pub fn read(bytes: &[u8]) -> Result<Self, String> {
         // Some services compress unasked, or write a byte order mark.
         let head = &bytes[..bytes.len().min(4)];
@@ -84,7 +84,7 @@ impl JsonAnswer {
         Ok(Self { text })
     }
 
-    /// The refusal that it is, if it is one, with the service's words.
+    /// The kind of refusal and the service's message, if the response is one.
     pub fn refusal(&self, signs: &[RefusalSign]) -> Option<(Then, String)> {
         signs.iter().find_map(|sign| {
             let text = text_of(at(&self.text, &sign.place).first()?.value)?;
@@ -97,7 +97,7 @@ impl JsonAnswer {
         })
     }
 
-    /// The objects at the place, one a row; none where there is nothing at the place. Lists become objects with their numbers as names.
+    /// The objects at the path, one for each row; `None` if the path does not exist. Lists become objects whose keys are the positions.
     pub fn rows(&self, place: &str) -> Result<Option<Vec<Box<RawValue>>>, String> {
         let found = at(&self.text, place);
         if found.is_empty() {
@@ -122,12 +122,12 @@ impl JsonAnswer {
         Ok(Some(rows))
     }
 
-    /// The text at the place.
+    /// The text at the path.
     pub fn text(&self, place: &str) -> Option<String> {
         text_of(at(&self.text, place).first()?.value)
     }
 
-    /// The members of the object at the place, as texts.
+    /// The fields of the object at the path, as texts.
     pub fn members(&self, place: &str) -> Option<Vec<(String, String)>> {
         let members = members(at(&self.text, place).first()?.value.get())?;
         Some(members.into_iter().filter_map(|(name, value)| Some((name.into_owned(), text_of(value)?))).collect())

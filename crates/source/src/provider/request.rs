@@ -1,4 +1,4 @@
-//! A request of a provider: its URL, the place of the rows in its answer, their mapping, the next page, and what is a refusal.
+//! A provider's request: its URL, the path of the rows in the response, their mapping, the next page, and the signs of a refusal.
 
 use toml::de::DeValue;
 
@@ -14,7 +14,7 @@ use model::{
     toml_reader::{TomlEntry, TomlError},
 };
 
-/// A request that a provider answers.
+/// A request that a provider responds to.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ProviderRequest {
     pub name: String,
@@ -22,22 +22,22 @@ pub struct ProviderRequest {
     pub home: Option<Template>,
     pub each: Each,
     pub path: Template,
-    /// Parameters; one whose placeholder has no value is left out.
+    /// Parameters; one whose placeholder has no value is omitted.
     pub query: Vec<(String, Template)>,
     /// The tables it fills, and how.
     pub tables: Vec<FilledTable>,
-    /// Lengths of candles that it gives, if not those of the provider.
+    /// Candle lengths that it offers, if not those of the provider.
     pub intervals: Vec<Interval>,
-    /// Whether the times of its candles are those of their ends.
+    /// Whether its candles are dated at their end instead of their start.
     pub ends: bool,
-    /// The most rows of a time that it gives at once: a longer span is asked for in parts.
+    /// Maximum number of candles per response: a longer span takes several requests.
     pub span: Option<u32>,
-    /// How the next page is asked for, by placeholder.
+    /// Values of the next page's placeholders, by placeholder.
     pub next: Vec<(String, NextPage)>,
-    /// The most pages that are asked for.
+    /// Maximum number of pages to request.
     pub pages: u32,
     pub refusals: Vec<RefusalSign>,
-    /// Signs of a saved answer, as `import` knows them.
+    /// Signs by which `import` recognizes a saved response.
     pub known: Option<toml::Value>,
 }
 
@@ -45,11 +45,11 @@ pub struct ProviderRequest {
 #[derive(Debug, Clone, PartialEq)]
 pub struct FilledTable {
     pub table: &'static str,
-    /// Place of the rows in the answer: members and elements joined by dots, `*` for every one. Empty: the whole answer.
+    /// Path of the rows in the response: fields and elements joined by dots, `*` for every one. Empty: the whole response.
     pub rows: String,
-    /// A column that is not said is taken by its name only where no column is said at all.
+    /// The mapping of columns. If it maps any column, the others stay empty; if it maps none, columns are matched by name.
     pub mapping: TableManifest,
-    /// Whether an answer may consist of rows that are none of ours: pools without an address.
+    /// Whether a response may consist only of unusable rows, such as pools without an address.
     pub lenient: bool,
 }
 
@@ -59,13 +59,13 @@ pub enum Each {
     /// No token in particular.
     #[default]
     Once,
-    /// A token of a chain, by its address.
+    /// A token on a chain, by its address.
     Token,
     /// A coin or token, by its symbol.
     Coin,
     /// The most liquid known pool of a token.
     Pool,
-    /// Whatever a person types: a name, a symbol, an address.
+    /// A search text typed by the user: a name, a symbol or an address.
     Search,
 }
 
@@ -77,37 +77,37 @@ impl Each {
 /// What fills a placeholder for the next page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NextPage {
-    /// The least value of a column of ours in the page.
+    /// The smallest value of this schema column on the page.
     Oldest(String),
-    /// The greatest.
+    /// The largest value of this schema column on the page.
     Newest(String),
-    /// Counts on: by one from one, or by more from zero.
+    /// A counter: by one from 1, or by a larger step from 0.
     Step(u32),
-    /// What stands at this place in the answer; the members of an object become parameters.
+    /// The value at this path in the response; the fields of an object become parameters.
     Place(String),
 }
 
-/// A sign in an answer that there are no rows in it.
+/// A sign that a response contains a refusal instead of rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefusalSign {
-    /// Place in the answer.
+    /// Path in the response.
     pub place: String,
-    /// How the text there begins; none: anything but null, false and 0.
+    /// How the text there begins; by default, anything but null, false and 0.
     pub is: Option<String>,
-    /// Place of the words for people, if another.
+    /// Path of the message for users, if it is another one.
     pub say: Option<String>,
     pub then: Then,
 }
 
-/// What follows from a refusal.
+/// Consequence of a refusal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Then {
-    /// It is told.
+    /// It is reported.
     #[default]
     Say,
-    /// It is asked again later.
+    /// The request is repeated later.
     Wait,
-    /// There is nothing to be had: an answer without rows.
+    /// It counts as a response without rows.
     NoRows,
 }
 
@@ -206,7 +206,8 @@ fn tables(member: &TomlEntry<'_>, rows: &str) -> Result<Vec<FilledTable>, TomlEr
     member.table()?.into_iter().map(read).collect()
 }
 
-/// The mapping of a table. Where columns are said, the others are empty: a member of an answer is not ours because it is called alike.
+/// The mapping of a table. If any column is mapped, the others stay empty: an equal name does not make a response's field the same as a
+/// schema column.
 fn mapping(schema: &'static TableSchema, entries: Vec<TomlEntry<'_>>) -> Result<TableManifest, TomlError> {
     let mut table = read_table(schema, entries)?;
     if table.columns.values().any(|column| column.from.is_some()) {

@@ -1,4 +1,4 @@
-//! Texts with placeholders: `/networks/{chain}/pools/{pool}`. What fills them is the caller's.
+//! Texts with placeholders: `/networks/{chain}/pools/{pool}`. The caller provides the values.
 
 use model::toml_reader::{TomlEntry, TomlError};
 
@@ -41,7 +41,7 @@ impl Template {
         Ok(template)
     }
 
-    /// Parses a text; none where a brace is not closed.
+    /// Parses a text; `None` if a brace is not closed.
     pub fn parse(text: &str) -> Option<Self> {
         let (mut pieces, mut rest) = (Vec::new(), text);
         while let Some((before, after)) = rest.split_once('{') {
@@ -72,7 +72,7 @@ impl Template {
         self.holes().any(|hole| hole.name == name)
     }
 
-    /// The text with its placeholders filled; none where `fill` has no value for one.
+    /// The text with its placeholders filled; `None` if `fill` has no value for one of them.
     pub fn fill(&self, fill: &dyn Fn(&Hole) -> Option<String>) -> Option<String> {
         let mut text = String::new();
         for piece in &self.0 {
@@ -85,7 +85,7 @@ impl Template {
     }
 }
 
-/// Fills the placeholders of a text; the text itself where it has none, or one that cannot be filled.
+/// Fills the placeholders of a text; returns the text unchanged if it has none, or one that cannot be filled.
 pub fn expand(text: &str, fill: &dyn Fn(&Hole) -> Option<String>) -> String {
     Template::parse(text).and_then(|template| template.fill(fill)).unwrap_or_else(|| text.to_owned())
 }

@@ -33,7 +33,7 @@ pub(super) struct TableMetadata {
 pub struct LoadReport {
     pub sources: Vec<TableFile>,
     pub findings: Findings,
-    /// Figures to be cross-checked against other tables, at every load.
+    /// Values to be cross-checked against other tables at every load.
     #[serde(rename = "observed")]
     pub statistics: Vec<TokenStatistic>,
     /// Columns declared approximate.
@@ -60,7 +60,7 @@ pub struct FileEnd {
     pub rows: u64,
     pub rows_bad: u64,
     pub left_out: u64,
-    /// State learnt by the readers of the file, as JSON of their own.
+    /// State that the readers of the file learned, as their own JSON.
     pub learnt: serde_json::Value,
 }
 
@@ -91,7 +91,7 @@ impl RunStarts {
 pub(super) struct PageStats {
     /// One per page.
     pub(super) checksums: Vec<u32>,
-    /// Min/max of each block, for one numeric column after the other.
+    /// Minimum and maximum of each block, one numeric column after another.
     pub(super) bounds: Vec<[u64; 2]>,
 }
 

@@ -66,8 +66,8 @@ impl MappedFile {
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const MMAP_THRESHOLD: libc::c_int = 4 << 20;
 
-/// Keeps large allocations out of the heap from now on. glibc moves them into it once the first was freed, where one in use holds back the
-/// free memory behind it: an import would keep a third more than it needs.
+/// Keeps large allocations out of the heap from now on. After the first large allocation is freed, glibc would place later ones in the
+/// heap, where one in use holds back the free memory behind it: an import would use a third more memory than it needs.
 pub fn set_mmap_threshold() {
     // SAFETY: it sets a parameter of the allocator, which any thread may do at any time.
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -76,7 +76,7 @@ pub fn set_mmap_threshold() {
     }
 }
 
-/// Returns freed heap memory to the system. Reading a dataset takes several times the memory that it keeps.
+/// Returns freed heap memory to the system. Loading a dataset takes several times the memory of the loaded dataset.
 pub fn trim_heap() {
     // SAFETY: it may be called at any time from any thread, and touches no memory that is in use.
     #[cfg(all(target_os = "linux", target_env = "gnu"))]

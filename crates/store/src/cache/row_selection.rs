@@ -68,14 +68,14 @@ impl RowSelection {
 /// Collects row numbers: in memory while they are few, spilled to a file once they are many.
 #[derive(Debug)]
 pub struct RowSelectionWriter {
-    /// Folder of the file, and the maximum number of rows kept in memory; none: all of them are.
+    /// Folder of the file, and the maximum number of rows in memory; `None` if all rows are in memory.
     spill: Option<(PathBuf, usize)>,
     list: Vec<u32>,
     file: Option<BufWriter<File>>,
 }
 
 impl RowSelectionWriter {
-    /// For rows of a large table, whose folder takes the file; without a file for a table in memory.
+    /// A writer for rows of a table; the file goes into the folder of a large table. For a table in memory, there is no file.
     pub fn for_table(table: Option<&LargeTable>) -> Self {
         Self { spill: table.map(|table| (table.folder().to_owned(), table.sorting().in_memory)), list: Vec::new(), file: None }
     }

@@ -82,7 +82,7 @@ impl LargeTable {
         self.schema
     }
 
-    /// Whether a page did not match its checksum, or is missing. Answers since then are not to be trusted; the next load imports the table
+    /// Whether a page did not match its checksum, or is missing. Results since then must not be used; the next load imports the table
     /// again.
     pub fn is_damaged(&self) -> bool {
         if self.map.is_truncated() || self.index.is_truncated() {
@@ -106,7 +106,7 @@ impl LargeTable {
         self.intervals_in(self.rows_of(token))
     }
 
-    /// Whether nothing of the column is stored, as all its cells are null.
+    /// Whether the column is not stored, because all its cells are null.
     pub fn is_hollow(&self, column: &str) -> bool {
         self.position(column).is_some_and(|nth| self.is_nth_hollow(nth))
     }
@@ -117,7 +117,7 @@ impl LargeTable {
         super::may_be_hollow(self.schema.name, column) && nulls == Some(self.index.metadata.rows)
     }
 
-    /// Numbers of a column as stored, NaN for a null. None where there is no such column, or it is hollow or damaged.
+    /// Numbers of a column as stored; NaN for a null. `None` if the column is absent, all null, or damaged.
     pub fn floats(&self, column: &str, rows: Range<usize>) -> Option<&[f64]> {
         if self.is_hollow(column) {
             return None;
@@ -130,7 +130,7 @@ impl LargeTable {
         self.fixed(column, &[StorageType::Address], rows)
     }
 
-    /// Integers, times or days of a column as stored, the least number for a null.
+    /// Integers, times or days of a column as stored; the least integer for a null.
     pub fn whole_numbers(&self, column: &str, rows: Range<usize>) -> Option<&[i64]> {
         self.fixed(column, &[StorageType::Integer, StorageType::Time, StorageType::Day], rows)
     }

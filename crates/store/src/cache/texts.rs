@@ -1,4 +1,4 @@
-//! Small texts kept in the cache by a digest of what they were made of, so that it is not done again. What is in them belongs to their owners.
+//! Small texts, cached by a digest of their inputs so that they are not computed twice. Their owners define the contents.
 
 use std::{
     fs::{self, DirEntry},
@@ -13,12 +13,12 @@ const TEXTS_MAX: usize = 64;
 /// Size of a text; a larger one is none.
 const BYTES_MAX: u64 = 1 << 20;
 
-/// The text of this digest in `folder` of the cache.
+/// The text with this digest in `folder` of the cache.
 pub fn kept_text(cache: &Path, folder: &str, digest: &[u8; 32]) -> Option<String> {
     read_text(&cache.join(folder).join(name(digest)), BYTES_MAX).ok()
 }
 
-/// Keeps a text. A failure costs only that it is made again.
+/// Stores a text. If that fails, the text is only computed again.
 pub fn keep_text(cache: &Path, folder: &str, digest: &[u8; 32], text: &str) {
     let folder = cache.join(folder);
     if let Err(reason) = write_atomic(&folder.join(name(digest)), text.as_bytes()) {

@@ -1,5 +1,5 @@
-//! The state of a token as a Parquet file in the dataset's folder: one row for a code, a balance, a slot or a list of events, each with the block it was read
-//! at. Files are replaced whole, and a file that cannot be read counts as none.
+//! The state of a token as a Parquet file in the dataset's folder: one row for each code, balance, slot or list of events, with the block
+//! it was read at. Files are replaced whole, and an unreadable file counts as missing.
 
 use std::{
     path::{Path, PathBuf},

@@ -1,4 +1,4 @@
-//! The nodes of a chain that a dataset may ask: the one that `dataset.toml` names, and the others of its chain in config.toml.
+//! The nodes of a chain that a dataset may query: the one that `dataset.toml` names, and the other nodes of its chain in config.toml.
 
 use std::{
     path::{Path, PathBuf},
@@ -30,7 +30,7 @@ pub(super) struct ChainNodes {
 }
 
 impl ChainNodes {
-    /// Nothing is asked yet.
+    /// Sends no request.
     pub(super) fn new(wire: &Arc<Wire>, dataset: &Path, source: &str) -> Self {
         let chain = wire.node_source(source).and_then(|node| Chain::parse(&node.chain));
         Self { wire: Arc::clone(wire), dataset: dataset.to_owned(), source: source.to_owned(), chain }
@@ -41,12 +41,13 @@ impl ChainNodes {
         origin(&self.source)
     }
 
-    /// Whether a token on these chains is one of its chain. Without a known chain all are, so that each answer says what is wrong.
+    /// Whether a token on these chains is on the nodes' chain. If their chain is unknown, every token is, so that each response reports the
+    /// fault.
     pub(super) fn is_of(&self, chains: &[Chain]) -> bool {
         self.chain.as_ref().is_none_or(|chain| chains.contains(chain))
     }
 
-    /// Name of the chain's folder. A chain outside the list is called what the person calls it.
+    /// Name of the chain's folder. For a chain outside the list, this is the name that the user gave it.
     pub(super) fn folder_name(&self) -> String {
         plain(self.chain.as_ref().map_or("unknown", Chain::as_str))
     }

@@ -1,4 +1,4 @@
-//! Accounts and slots of which the node proves what it says, against the state root of the block. Used where config.toml says `verify`.
+//! Accounts and slots that the node proves against the state root of the block. Used if config.toml has `verify`.
 
 use std::collections::BTreeMap;
 

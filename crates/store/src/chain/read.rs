@@ -1,4 +1,4 @@
-//! Reads the state of a token from a node: all that is missing in one batch, pinned to one block. Keeping it belongs to `chain`.
+//! Reads the state of a token from a node: everything that is missing, in one batch, pinned to one block. Storing it belongs to `chain`.
 
 use std::sync::Arc;
 
@@ -17,8 +17,9 @@ use wire::{
 /// Bytes of a contract's code: several times what the chains allow.
 const CODE_MAX: usize = 256 << 10;
 
-/// Reads what is missing, at the block of `before`, else at the newest. Where that block is no longer the chain's, or the node no longer has
-/// its state, everything is read anew at the newest block, once. `anew`: the block that other tokens were read at a moment ago is too old.
+/// Reads the missing state at the block of `before`, or at the newest block without it. If that block is no longer on the chain, or the
+/// node no longer has its state, everything is read again at the newest block, once. `anew`: the block that other tokens were read at a
+/// moment ago is too old.
 pub(super) fn read(
     node: &ChainNode,
     before: &TokenState,

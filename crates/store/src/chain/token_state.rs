@@ -1,4 +1,4 @@
-//! The state of a chain at one block, as far as it was read for a token. Reading it belongs to `read`, keeping it to `kept`.
+//! The state of a chain at one block, as far as it was read for a token. Reading it belongs to `read`, storing it to `kept`.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -75,7 +75,7 @@ impl ChainState for TokenState {
     }
 }
 
-/// The code of nobody.
+/// Empty code, as of an account without a contract.
 pub(super) fn no_code() -> Arc<[u8]> {
     Arc::from([])
 }

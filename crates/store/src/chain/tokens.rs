@@ -1,6 +1,6 @@
-//! What the chain says of tokens that the dataset has by address alone: symbol, name, decimals and total supply, asked once, and when the
-//! person asks again, and kept as `live/state/CHAIN/tokens.parquet`. What it does not say stays missing, but for the symbol: that is the
-//! shortened address then.
+//! Symbol, name, decimals and total supply that the chain has for tokens whose files have only an address. They are requested once, again
+//! when the user refreshes, and stored as `live/state/CHAIN/tokens.parquet`. Missing values stay missing, except the symbol: that is then
+//! the shortened address.
 
 use std::{
     collections::{BTreeMap, HashSet},

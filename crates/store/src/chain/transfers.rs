@@ -1,5 +1,5 @@
-//! Transfers of the dataset's tokens, as the logs of a node have them: read up to the newest final block at each load, and kept as Parquet
-//! under `live/transfers` in the dataset's folder. Reading those files as a table belongs to the loader.
+//! Transfers of the dataset's tokens from the logs of a node: read up to the newest final block at each load, and stored as Parquet under
+//! `live/transfers` in the dataset's folder. Reading those files as a table belongs to the loader.
 
 mod event;
 mod fetch;
@@ -34,7 +34,7 @@ pub(crate) struct TransferLogs {
     holders: HolderFiles,
     from_block: Option<u64>,
     tokens: Vec<Address>,
-    /// Whoever needs them first reads them.
+    /// Read by the first thread that needs them.
     read: OnceLock<TransfersRead>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct TransfersRead {
     pub(crate) end: u64,
     /// Why not all was read now.
     pub(crate) fault: Option<Fault>,
-    /// What the person should know of it.
+    /// Notes for the user.
     pub(crate) notes: Vec<String>,
 }
 
@@ -72,7 +72,7 @@ impl LogsAsked<'_> {
 }
 
 impl TransferLogs {
-    /// Nothing is asked yet.
+    /// Sends no request.
     pub(crate) fn new(wire: &Arc<Wire>, dataset: &Path, asked: &LogsAsked<'_>, tokens: &[TokenRow]) -> Self {
         let nodes = ChainNodes::new(wire, dataset, asked.source);
         let chain = nodes.folder_name();
@@ -137,8 +137,8 @@ impl TransferLogs {
         })
     }
 
-    /// Counts the holders of what was read, and compares a sample of them with the chain. Its file, relative to the dataset's folder, and
-    /// what the person should know of it.
+    /// Counts the holders from the transfers read, and compares a sample of them with the chain. Returns the file, relative to the
+    /// dataset's folder, and notes for the user.
     pub(crate) fn holder_counts(&self, step: BlockStep<'_>) -> Result<(String, Vec<HolderNote>), Fault> {
         let state = self.files.load().map_err(Fault::Refused)?;
         let counts = self.holders.counted(&self.files, &state, &self.tokens, self.nodes.node().ok().as_ref(), step)?;

@@ -1,5 +1,4 @@
-//! Table writers for CSV, JSON, NDJSON, Parquet and Arrow IPC streams: rows are taken in chunks, in bounded memory. Knows nothing of the
-//! destination.
+//! Table writers for CSV, JSON, NDJSON, Parquet and Arrow IPC streams. They write rows in chunks, with bounded memory, to any destination.
 
 use std::io::Write;
 
@@ -41,7 +40,7 @@ pub enum RowChunk<'a> {
     Frame(DataFrame),
 }
 
-/// An open table writer. Errors are worded for the user.
+/// An open table writer. Its errors are messages for the user.
 pub trait TableSink {
     /// Appends rows; an empty chunk still sets the column types.
     fn rows(&mut self, chunk: &RowChunk<'_>) -> Result<(), String>;
@@ -74,7 +73,7 @@ impl ExportFormat {
         matches!(self, Self::Parquet | Self::Arrow)
     }
 
-    /// Starts a table in an empty output. Writes are small: buffer slow outputs.
+    /// Starts a table in an empty output. Buffer slow outputs: writes are small.
     pub fn over<W: Write + Send + 'static>(self, out: W, columns: &[String]) -> Result<Box<dyn TableSink>, String> {
         Ok(match self {
             Self::Csv => Box::new(CsvFile::new(out, columns).map_err(message)?),
@@ -148,7 +147,7 @@ impl<W: Write> TableSink for CsvFile<W> {
 
 struct Objects<W> {
     writer: W,
-    /// The column names as JSON members: `"name":`.
+    /// The column names as JSON keys: `"name":`.
     names: Vec<String>,
     between: &'static str,
     close: &'static str,

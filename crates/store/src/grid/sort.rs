@@ -14,13 +14,13 @@ use model::{
 #[derive(Debug)]
 pub enum SortedRows {
     All(RowSelection),
-    /// Only the first: the complete sort is slow.
+    /// Only the first rows, because the complete sort is slow.
     First(RowSelection),
 }
 
 impl Grid {
-    /// The rows of `among` in sort order: all, or with `count` only the first where a complete sort is slow. Missing values come last
-    /// either way, and the sort is stable. `step` receives (done, total), and its error aborts the sort.
+    /// The rows of `among` in sort order: all rows or, with `count`, only the first if a complete sort is slow. Missing values are last in
+    /// both directions, and the sort is stable. `step` receives (done, total), and its error aborts the sort.
     pub fn sorted(
         &self,
         schema: &TableSchema,

@@ -1,5 +1,5 @@
-//! Rules across tables: amounts against supply, turnover against market cap; the token figures come from `tokens`. Also across the files of
-//! one table: missing candles between them.
+//! Rules across tables: amounts against supply, and turnover against market cap, with the token values from `tokens`. Also across the files
+//! of one table: missing candles between them.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ const PRICE_MAX: f64 = 1.5;
 /// Range of supplies that must be in smallest units: in whole tokens the largest are about 10^17, in smallest units most are in this range.
 /// Larger ones are unlimited supplies, up to 2^256.
 const SMALLEST_UNITS: std::ops::Range<f64> = 1e20..1e40;
-/// Minimum number of missing candles for a gap between two files if a step inside one of them is as long; else `MISSING_MIN`.
+/// Minimum number of missing candles for a gap between two files if a step inside one of them is as long; otherwise, `MISSING_MIN` applies.
 const MISSING_MANY: i64 = 24;
 /// Tolerance for rounding and for the time between two exports.
 const SLACK: f64 = 1e-3;
@@ -25,7 +25,7 @@ const SLACK: f64 = 1e-3;
 /// The broken rule, the row number if there is one, and the values to show.
 pub type Contradiction = (&'static str, Option<u64>, String);
 
-/// The token's name in findings: its symbol, else its address.
+/// The token's name in findings: its symbol, or its address if it has none.
 pub fn name(token: &TokenRow) -> String {
     token.symbol.clone().unwrap_or_else(|| token.token_address.to_string())
 }
@@ -69,7 +69,7 @@ fn figure(number: f64) -> String {
     if number.abs() >= 1e15 { format!("{number:.3e}") } else { number.to_string() }
 }
 
-/// Checks a token's price against the close of its latest candle; a day's move is no contradiction.
+/// Checks a token's price against the close of its latest candle; the move of one day is not a contradiction.
 pub fn price(token: &TokenRow, close: f64) -> Option<Contradiction> {
     let price = token.price.filter(|price| *price > 0.0)?;
     let name = name(token);
@@ -77,8 +77,8 @@ pub fn price(token: &TokenRow, close: f64) -> Option<Contradiction> {
     far.then(|| ("price_beside_close", None, format!("{name}: price {price}, latest close {close}")))
 }
 
-/// Checks a token's figures against each other or, without price or market cap, its supply against any plausible one. That of a contract is
-/// in the unit that its decimals say.
+/// Checks a token's values against each other or, without a price or market cap, its supply against any plausible one. The supply of a
+/// contract is in the unit given by its decimals.
 pub fn figures(token: &TokenRow, is_of_contract: bool) -> Option<Contradiction> {
     let supply = token.total_supply?;
     let name = name(token);
@@ -98,7 +98,7 @@ pub fn figures(token: &TokenRow, is_of_contract: bool) -> Option<Contradiction> 
 pub struct FileGap {
     /// The file that ends before the gap, and the one that begins after it.
     pub files: (String, String),
-    /// The missing candles of the first token, described.
+    /// The missing candles of the first token, as text.
     pub what: String,
     /// The first token, and the number of further ones.
     pub token: String,

@@ -42,7 +42,7 @@ pub struct SeriesBreach {
     /// Row number in the file; `None` if no single row is at fault.
     pub row: Option<u64>,
     pub value: String,
-    /// Rows at fault; 0 if none is, as for a gap.
+    /// Number of rows at fault; 0 for a gap, where no row is.
     pub count: u64,
 }
 
@@ -66,7 +66,7 @@ pub struct TokenStatistic {
 pub enum StatisticValue {
     /// Median of volume times close.
     Turnover(f64),
-    /// The largest value in smallest units, its row, and the number of transfers.
+    /// The largest value in base units, its row, and the number of transfers.
     Transfer { largest: String, row: u64, count: u64 },
     /// First and last time of a dense series, whose candles are one interval apart, and its longest step.
     Span { interval: i64, first: i64, last: i64, longest: i64 },
@@ -331,7 +331,7 @@ impl TokenCandles {
         if other.is_none() { self.gap(interval) } else { None }
     }
 
-    /// The given interval, else the most frequent step.
+    /// The given interval, or the most frequent step if it is unknown.
     fn length(&self) -> i64 {
         self.interval.unwrap_or_else(|| Interval::frequent(self.steps.iter().map(|step| (step.length, step.count as usize))).0)
     }

@@ -1,5 +1,5 @@
-//! Different tokens at one address: contracts of a chain's own (0x4200…0006) and CREATE2 put other tokens at the same address of another
-//! chain. An address holds one token here; the rows of the others are kept out, and each is named.
+//! Different tokens at one address: predeployed contracts (0x4200…0006) and CREATE2 can put another token at the same address of another
+//! chain. A dataset has one token per address; rows of other tokens are excluded, and each is named in a finding.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use model::{
     token::{TokenApart, held, told},
 };
 
-/// The rows of other tokens than those held at their addresses, with their places in the frame.
+/// Rows of tokens other than the one stored at their address, with their positions in the frame.
 pub fn apart(frame: &DataFrame) -> Vec<(usize, TokenApart)> {
     let Some(addresses) = frame.column("token_address").ok().and_then(|column| column.str().ok()) else { return Vec::new() };
     let mut known = HashSet::new();

@@ -19,9 +19,9 @@ use source::{
 #[derive(Debug)]
 pub struct Bound<'a> {
     pub column: &'static Column,
-    /// File column with the values in the schema's unit.
+    /// File column whose values are in the schema's unit.
     pub raw: Option<String>,
-    /// File column with the values in another unit.
+    /// File column whose values are in another unit.
     pub units: Option<String>,
     /// That other unit.
     pub unit: Option<Unit>,
@@ -29,7 +29,7 @@ pub struct Bound<'a> {
     pub rule: &'a ColumnManifest,
     /// 1-based index of the list element to take.
     pub item: Option<i64>,
-    /// Neighbouring column that shows a volume to be in USD, where `dataset.toml` gives no unit.
+    /// Adjacent column that shows a volume to be in USD, if `dataset.toml` gives no unit.
     pub beside: Option<String>,
 }
 
@@ -56,7 +56,7 @@ fn other_names(schema: &TableSchema, column: &Column) -> impl Iterator<Item = (S
 /// Names of volumes in USD.
 const IN_USD: &[&str] = &["volume_usd", "volumeusd", "usd_volume", "volume usd"];
 
-/// Neighbouring columns that show a volume to be in USD, as normalized by `letters`: Yahoo and CoinMarketCap have them.
+/// Adjacent columns that show a volume to be in USD, as normalized by `letters`: those of Yahoo and CoinMarketCap.
 pub const BESIDE_DOLLARS: &[&str] =
     &["adjclose", "adjustedclose", "dividends", "stocksplits", "marketcap", "mktcap", "marketcapitalization"];
 
@@ -207,7 +207,7 @@ const DERIVED: &[(&str, &str)] = &[("fee_tiers", "tier")];
 /// Columns of `tokens` that a node says where there is one.
 const BY_NODE: [&str; 2] = ["symbol", "name"];
 
-/// Returns the error for a required column that the file lacks; none where all are bound.
+/// The error for a required column that the file lacks; `None` if all are bound.
 pub fn missing(schema: &TableSchema, manifest: &TableManifest, bound: &[Bound<'_>], names: &[String]) -> Option<String> {
     // A misspelt name must not fall back to another column. Of several files each may have its own names.
     let slip = bound.iter().filter(|bound| bound.constant.is_none()).find_map(|bound| {
@@ -246,7 +246,7 @@ pub fn missing(schema: &TableSchema, manifest: &TableManifest, bound: &[Bound<'_
     Some(reason)
 }
 
-/// Required columns that no column of the file provides.
+/// Required columns that the file does not provide.
 pub fn lacking<'b, 'a>(schema: &TableSchema, bound: &'b [Bound<'a>]) -> impl Iterator<Item = &'b Bound<'a>> {
     bound.iter().filter(|bound| {
         let required = bound.column.need != Need::Optional && !DERIVED.contains(&(schema.name, bound.column.name));

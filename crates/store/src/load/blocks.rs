@@ -13,7 +13,7 @@ pub(super) const TABLE: &str = "blocks";
 #[derive(Debug, Default)]
 pub struct Blocks {
     rows: Vec<(i64, i64)>,
-    /// Identities of its files, as they are part of the cache key of a table filled from them.
+    /// Identities of its files, which are part of the cache key of a table filled from them.
     pub files: Vec<[u8; 32]>,
 }
 

@@ -1,4 +1,5 @@
-//! Number and time formats of the columns of one file, inferred from its rows as they are read: once, kept to the end, and reported.
+//! Number and time formats of the columns of one file. They are inferred from its rows as they are read, kept to the end of the file, and
+//! reported.
 
 use std::collections::HashMap;
 
@@ -42,7 +43,7 @@ impl ColumnFormats {
         self.columns.entry(column.name.to_owned()).or_default()
     }
 
-    /// Format of the column: as `dataset.toml` says, else as inferred from its rows.
+    /// Format of the column from `dataset.toml` or, if it has none, as inferred from its rows.
     pub(super) fn of(&self, bound: &Bound<'_>) -> Notation {
         let learnt = self.columns.get(bound.column.name);
         let decimal = |comma: bool| if comma { Decimal::Comma } else { Decimal::Point };

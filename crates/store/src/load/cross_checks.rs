@@ -1,4 +1,4 @@
-//! Cross-checks between tables, once all are loaded. A contradiction between tables is a finding; no figure is changed here.
+//! Cross-checks between tables, once all are loaded. A contradiction between tables is a finding; no value is changed here.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,5 @@
-//! Tables on a ClickHouse server ("engine"): columns are described and rows counted first; then the rows are read like those of a file. As
-//! many rows must arrive as were counted, else none is used.
+//! Tables on a ClickHouse server ("engine"): columns are described and rows counted first; then the rows are read like those of a file. If
+//! another number of rows arrives than was counted, none is used.
 
 mod count;
 mod in_place;
@@ -43,7 +43,7 @@ pub(super) fn origin(asked: &EngineTable) -> String {
 
 const SCHEME: &str = "clickhouse://";
 
-/// Whether a file name is that of an engine's table.
+/// Whether a file name is the name of an engine's table.
 pub fn is_answer(file: &str) -> bool {
     file.starts_with(SCHEME)
 }

@@ -34,21 +34,21 @@ pub struct FileRows<'a> {
     pub schema: &'static TableSchema,
     pub manifest: &'a TableManifest,
     pub file: &'a str,
-    /// Findings of the table so far; the reader of the file takes them back.
+    /// Findings of the table so far; the reader of the file returns them.
     pub findings: Findings,
     pub rows_bad: u64,
-    /// Rows that the file's reader could not tell apart into cells, and how many of them are its last rows, where notes stand.
+    /// Rows that the file's reader could not split into cells, and how many of them are among the last rows, where files often have notes.
     pub malformed: u64,
     pub malformed_last: u64,
     /// Rows of the file.
     pub rows: u64,
-    /// Rows that `where` excludes.
+    /// Rows excluded by `where`.
     pub left_out: u64,
     /// Rows that break a rule of `invariants`, kept or not.
     pub broken: u64,
     /// Per column whose cells may be empty: unparsable cells, and non-empty cells.
     pub unread: BTreeMap<&'static str, (u64, u64)>,
-    /// State learnt while the file is read.
+    /// State learned while the file is read.
     pub state: FileState,
     /// Guessed formats of unparsable times, by column.
     pub date_formats: BTreeMap<&'static str, DateFormatGuess>,
@@ -66,7 +66,7 @@ pub struct Unread {
     pub filled: u64,
 }
 
-/// State learnt while a file is read.
+/// State learned while a file is read.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FileState {
     /// Statistics of the kept rows, in their order.
@@ -74,7 +74,7 @@ pub struct FileState {
     /// Number and time formats of its columns.
     #[serde(rename = "manners")]
     pub formats: ColumnFormats,
-    /// Number of transfers that got their time from `blocks`.
+    /// Number of transfers whose time was filled in from `blocks`.
     pub timed: u64,
     /// Whether columns outside the schema are kept.
     pub others: bool,
@@ -254,13 +254,13 @@ impl FileRows<'_> {
         self.broken += broken.len() as u64;
     }
 
-    /// Ends the file: adds findings about the order of its rows. Returns figures to be cross-checked against other tables.
+    /// Ends the file and adds findings about the order of its rows. Returns values to be cross-checked against other tables.
     pub fn end(&mut self) -> Vec<TokenStatistic> {
         self.sum_up();
         self.conclude()
     }
 
-    /// Schema columns whose amounts went through floating point, by their type or by the look of their digits.
+    /// Schema columns whose amounts passed through floating point, as their type or the pattern of their digits shows.
     pub fn approximate(&self) -> BTreeSet<String> {
         let told = self.state.digits.iter().filter(|(_, detector)| detector.are_floats()).map(|(name, _)| name.clone());
         self.state.approximate.iter().cloned().chain(told).collect()

@@ -1,4 +1,4 @@
-//! Fills in values missing from a table: intervals of candles, ids of yield pools, names of fee tiers. Figures that need other tables are
+//! Fills in values missing from a table: intervals of candles, ids of yield pools, names of fee tiers. Values that need other tables are
 //! derived by analyses.
 
 use std::collections::{HashMap, HashSet};
@@ -24,8 +24,8 @@ pub(super) fn intervals_read(columns: &mut [Column]) -> (Option<&'static str>, V
     (Some("interval"), issues)
 }
 
-/// Fills missing intervals of one file's candles: the most frequent step between the token's rows, of several the smallest; a day without
-/// any.
+/// Fills in missing intervals of one file's candles: the most frequent step between the token's rows (the smallest if several are equally
+/// frequent), or a day if there is no step.
 pub fn intervals(frame: &mut DataFrame) {
     let Some(filled) = filled_intervals(frame) else { return };
     if let Some(at) = frame.get_column_index("interval") {

@@ -1,5 +1,5 @@
-//! What Parquet files elsewhere would bring, by their footers, before any of their rows is fetched: of files that seem too large, the columns
-//! that are read may not be; and where they are, what to do instead is said with its figures.
+//! Forecast of how much a load of remote Parquet files would download, from their footers, before any row is fetched. Files that seem too
+//! large may fit, because only some columns are read; otherwise, the message suggests what to do, with the values.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use model::format::count;
 use source::{SourceFormat, format_of, locate::LocatedFile, parquet_footer};
 use wire::{Fault, Object, Wire, amount};
 
-/// Maximum number of footers that are read; of more files, every so many are taken for all.
+/// Maximum number of footers that are read; with more files, evenly spaced ones stand for all.
 const FOOTERS_MAX: usize = 48;
 
-/// From so many bytes on the footers are read before any row.
+/// Number of bytes from which the footers are read before any row.
 const LARGE: u64 = 1 << 30;
 
 /// Rows, and bytes of the columns that are read.

@@ -1,4 +1,5 @@
-//! Collects the rows of a table as they are read: in memory until they are too many, then in the cache, which takes every further batch.
+//! Collects the rows of a table as they are read: in memory until there are too many, then in the cache, which also takes every later
+//! batch.
 
 use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
@@ -114,7 +115,7 @@ pub(super) struct ReadState {
     pub rows: u64,
     pub file_bad: u64,
     pub left_out: u64,
-    /// State learnt about this file.
+    /// State learned about this file.
     pub learnt: FileState,
     /// Load report so far, including the sources up to this file.
     pub report: LoadReport,

@@ -1,5 +1,5 @@
-//! Cheap identity of a source file: name, size, a hash of its head and tail, and the modification time where these are not all of it. Equal
-//! identities mean equal data.
+//! Cheap identity of a source file: name, size, a hash of its head and tail, and the modification time if these are not the whole file.
+//! Equal identities mean equal data.
 
 use std::{
     io::{self, Read, Seek, SeekFrom},
@@ -30,7 +30,7 @@ pub fn at(identity: &[u8; 32], time: Time) -> [u8; 32] {
     Sha256::new_with_prefix(identity).chain_update(time.0.to_le_bytes()).finalize().into()
 }
 
-/// Hash of a file's head and tail; of a remote file that of its ETag, of the rows of a query that of their count and checksum.
+/// Hash of a file's head and tail; for a remote file, of its ETag; for the rows of a query, of their count and checksum.
 pub fn ends(file: &LocatedFile) -> io::Result<[u8; 32]> {
     match &file.origin {
         FileOrigin::Local => hashed(&file.path, u64::MAX, END),

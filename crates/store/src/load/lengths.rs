@@ -13,8 +13,8 @@ const CLOSES: usize = 5;
 /// Maximum ratio between the prices of two successive candles, either way round.
 const PRICE_MAX: f64 = 1.5;
 
-/// Checks a token's candles of each length against the finer ones that continue them: where they overlap, the closes at the end of the
-/// longer candles; else the prices where one series follows the other.
+/// Checks a token's candles of each length against the finer ones that continue them. Where they overlap, it compares the closes at the end
+/// of the longer candles; where one series follows the other, the prices at the join.
 pub(super) fn contradiction(token: &TokenRow, series: &[(Interval, Candles<'_>)]) -> Option<Contradiction> {
     series.iter().enumerate().find_map(|(nth, (to, longer))| {
         let (from, finer) = series[..nth].iter().rfind(|(from, finer)| from.0 > 0 && to.0 % from.0 == 0 && !finer.is_empty())?;

@@ -1,5 +1,5 @@
-//! Tables that are made of the logs of a node: transfers, and the holders counted from them. They are read up to the newest final block
-//! first, and then like files of the dataset's folder.
+//! Tables built from the logs of a node: transfers, and the holders counted from them. The logs are first read up to the newest final
+//! block, and then loaded like files of the dataset's folder.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -32,12 +32,12 @@ use wire::Fault;
 /// Tables that are made of logs.
 const TABLES: [&str; 2] = ["transfers", "holder_counts"];
 
-/// The logs that tables are made of, by the node that has them.
+/// The logs that tables are built from, by node.
 #[derive(Debug, Default)]
 pub struct NodeLogs(BTreeMap<String, Arc<TransferLogs>>);
 
 impl NodeLogs {
-    /// Nothing is asked yet. Tables of one node share its logs.
+    /// Sends no request. Tables of one node share its logs.
     pub(super) fn of(context: &LoadContext<'_>, tokens: &DataFrame) -> Self {
         let Some(wire) = context.wire else { return Self::default() };
         let mut asked: BTreeMap<&str, LogsAsked<'_>> = BTreeMap::new();

@@ -1,5 +1,5 @@
-//! Columns of `tokens` outside the schema: kept, with a type inferred from all of their cells, so that they can be shown, sorted and
-//! filtered.
+//! Columns of `tokens` outside the schema. They are stored with a type inferred from all of their cells, so that they can be shown, sorted
+//! and filtered.
 
 use std::collections::HashMap;
 

@@ -69,7 +69,7 @@ fn json(text: &str, steps: &[&str]) -> Option<RawCell<'static>> {
     json(member?.get(), rest)
 }
 
-/// Whether the path from a JSON object ends in a member, or where nothing is said: a null, or an element that a list does not have.
+/// Whether the path from a JSON object ends in a field, or at a missing value: a null, or an element that a list does not have.
 pub fn is_in(object: &str, path: &str) -> bool {
     heads(path).any(|head| match json(object, &[head]) {
         None => false,

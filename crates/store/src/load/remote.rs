@@ -41,7 +41,7 @@ use wire::{Fault, Object, UrlPattern, Wire, amount};
 const POLL_INTERVAL: Duration = Duration::from_millis(30);
 
 impl Dataset {
-    /// Message about tables whose rows are from an earlier load; none where all rows are from this one.
+    /// Message about tables whose rows are from an earlier load; `None` if all rows are from this one.
     pub fn stale_tables(&self) -> Option<String> {
         let stale = self.tables.iter().filter_map(|table| Some((table.schema.name, table.stale_since()?)));
         let said: Vec<String> = stale.map(|(name, then)| format!("`{name}` from {then}")).collect();
@@ -104,12 +104,12 @@ fn origins(manifest: &TableManifest) -> impl Iterator<Item = String> {
     places.chain(manifest.engine.iter().map(engine::origin))
 }
 
-/// Nodes that the table is asked of.
+/// Nodes that the table is read from.
 fn table_nodes(table: &TableManifest) -> impl Iterator<Item = &str> {
     table.node.as_deref().into_iter().chain(table.logs.as_ref().map(|logs| logs.source.as_str()))
 }
 
-/// Origins of the dataset that the user has not consented to, where consent is to be asked for.
+/// Origins in the dataset that the user has not consented to yet, if consent is required.
 pub fn origins_to_agree(folder: &Path, wire: &Wire) -> Vec<String> {
     let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let mut origins = origins_of(folder, wire);
@@ -289,7 +289,7 @@ fn read_record(load: &TableLoad<'_>) -> Option<ListingRecord> {
     serde_json::from_slice(&fs::read(record_path(load)?).ok()?).ok()
 }
 
-/// Files of the last listing that are missing from this one, else those that disappeared before.
+/// Files of the last listing that are missing from this one or, if none is, those that disappeared before.
 fn missing_since(load: &TableLoad<'_>, files: &[LocatedFile]) -> Option<DisappearedFiles> {
     let before = read_record(load)?;
     let now: HashSet<&str> = objects(files).map(|object| object.url.as_str()).collect();

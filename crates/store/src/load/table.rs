@@ -1,5 +1,5 @@
-//! Loads one table in stages, each with one job: its files are located (`task`); an import that the cache has is resumed; else each file is
-//! fetched, read, coerced and checked (`read`); and its rows are stored, in memory or in the cache.
+//! Loads one table in stages, each with one job: `task` locates its files; an import that is in the cache is resumed; otherwise, each file
+//! is fetched, read, coerced and checked (`read`); and its rows are stored in memory or in the cache.
 
 mod grow;
 mod notes;

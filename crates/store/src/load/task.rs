@@ -1,4 +1,4 @@
-//! The load of one table: what is asked for, where its rows are, and why it is not read. Reading them belongs to `table`.
+//! The load of one table: its inputs, the location of its rows, and the reason why it is not read. Reading the rows belongs to `table`.
 
 use std::sync::LazyLock;
 
@@ -31,7 +31,7 @@ impl<'a> TableLoad<'a> {
         Self { context, schema, manifest: context.manifest.tables.get(schema.name).unwrap_or(&PLAIN) }
     }
 
-    /// Reports progress in bytes. Errors: the load is cancelled.
+    /// Reports progress in bytes. Fails if the load is canceled.
     pub(super) fn step(&self, done: u64, total: u64) -> Result<(), Cancelled> {
         self.context.progress.step(self.schema.name, done, total)
     }

@@ -1,4 +1,4 @@
-//! Converts figures in another unit than the schema's: amounts in smallest units or whole tokens, volumes in USD, values in tokens.
+//! Converts values in another unit than the schema's: amounts in base units or whole tokens, volumes in USD, values in tokens.
 
 use polars::prelude::{Column, DataType, IntoColumn, NamedFrom, Series};
 

@@ -71,7 +71,7 @@ impl DroppedRows {
         }
     }
 
-    /// Compares the collected rows. `owner` gives the token of a row, which is no column of it.
+    /// Compares the collected rows. `owner` returns the token of a row, which is not one of its columns.
     pub fn compare(&mut self, schema: &TableSchema, owner: impl Fn(&DataFrame) -> Option<String>) {
         let whose = schema.order.first().copied().filter(|whose| !schema.key.contains(whose));
         for (position, dropped) in self.files.values_mut().flat_map(|of_file| &mut of_file.first) {
@@ -84,7 +84,7 @@ impl DroppedRows {
         self.rows.clear();
     }
 
-    /// File, row and difference of those with a finding, in input order.
+    /// File, row and difference of each dropped row with a finding, in input order.
     pub fn first(&self) -> Vec<(u32, u32, Option<Difference>)> {
         let mut all: Vec<(u32, u32, &DroppedRow)> = Vec::new();
         for (file, of_file) in &self.files {
@@ -100,7 +100,7 @@ impl DroppedRows {
     }
 }
 
-/// For each of these dropped rows the row that is kept of its key.
+/// For each of these dropped rows, the row that is kept for its key.
 pub fn kept_of(schema: &TableSchema, frame: &DataFrame, dropped: &[usize]) -> PolarsResult<Vec<usize>> {
     if dropped.is_empty() {
         return Ok(Vec::new());

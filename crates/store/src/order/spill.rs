@@ -1,5 +1,5 @@
 //! Spill file: rows partitioned into buckets of one append-only file. A chunk is a frame of one bucket with its checksum, so that an
-//! interrupted import resumes with the complete chunks. The meaning of the columns is not known here.
+//! interrupted import resumes with the complete chunks. The columns have no meaning here.
 
 use std::{
     fs::{File, OpenOptions},

@@ -1,4 +1,4 @@
-//! A node of a chain for tests: JSON-RPC over HTTP, with the faults that real ones have.
+//! A chain's node for tests: JSON-RPC over HTTP, with the faults of real nodes.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -17,7 +17,7 @@ pub(crate) enum NodeTrouble {
     None,
     /// This status, with `Retry-After` in seconds.
     Status(u16, Option<u32>),
-    /// Nothing comes for three seconds.
+    /// Sends nothing for three seconds.
     Stall,
     /// The connection is closed in the middle of the body.
     Cut,
@@ -25,7 +25,7 @@ pub(crate) enum NodeTrouble {
     Broken,
     /// A body of 100 MB is announced.
     Huge,
-    /// As much comes without being announced.
+    /// Sends as much without announcing it.
     Endless,
     NotJson,
     /// The answers come in reverse order.
@@ -36,7 +36,7 @@ pub(crate) enum NodeTrouble {
     One(i64, &'static str),
     /// One error for the whole batch.
     Whole(i64, &'static str),
-    /// The chain is reorganised before the answer.
+    /// The chain is reorganized before the response.
     Reorganised,
 }
 

@@ -1,5 +1,5 @@
-//! Maps ClickHouse's error codes to faults in words for the user. The server's own message is shown where it is about the query, which the
-//! user or their dataset wrote; elsewhere it may name other people's hosts and users.
+//! Maps ClickHouse's error codes to faults, worded for the user. The server's own message is shown if it is about the query, which the user
+//! or their dataset wrote; other messages may name other people's hosts and users.
 
 use std::error::Error;
 
@@ -13,7 +13,7 @@ const SHOWN: usize = 240;
 /// Kind of failure of a query.
 #[derive(Clone, Copy, PartialEq)]
 enum FaultKind {
-    /// It may work later.
+    /// A retry may succeed.
     Temporary,
     Permanent,
     /// The server's own message is shown.

@@ -23,7 +23,7 @@ pub struct Stream {
     task: AbortHandle,
     stopped: Arc<dyn Fn() -> bool + Send + Sync>,
     now: Bytes,
-    /// Whether the body has arrived in full, or nothing more will come.
+    /// Whether the body has arrived in full, or nothing more will arrive.
     ended: bool,
     outcome: Arc<StreamEnd>,
 }
@@ -38,7 +38,7 @@ pub struct StreamEnd {
 }
 
 impl StreamEnd {
-    /// Fault by which the stream broke off, if any.
+    /// Fault that ended the stream early, if any.
     pub fn fault(&self) -> Option<Fault> {
         self.fault.get().cloned()
     }

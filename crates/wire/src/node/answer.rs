@@ -1,4 +1,4 @@
-//! What a node answers: the replies of a batch by id, and what its errors mean. Nothing here sends a request.
+//! Reads a node's responses: the results of a batch by id, and the meaning of its errors. Sends no requests.
 
 use serde_json::Value;
 
@@ -9,9 +9,9 @@ const SHOWN: usize = 200;
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallRefusal {
     pub code: i64,
-    /// The node's own words, shortened.
+    /// The node's own message, shortened.
     pub message: String,
-    /// Whether it asks for more than the node gives at once: a narrower call may be answered.
+    /// Whether it requests more than the node returns at once: a narrower call may succeed.
     pub is_too_much: bool,
 }
 
@@ -29,9 +29,9 @@ pub(super) enum CallOutcome {
     Refused(CallRefusal),
     /// The node no longer, or not yet, has the state of the block.
     NoState(String),
-    /// Asked too often: to be asked again later.
+    /// Too many requests; to be repeated later.
     Busy,
-    /// The batch was too large, and this call was left out of it.
+    /// The batch was too large, and this call was omitted from it.
     LeftOut,
 }
 
@@ -42,7 +42,7 @@ pub(super) enum BatchAnswer {
     Calls(Vec<(usize, CallOutcome)>),
     /// One error for the whole batch.
     Whole(CallOutcome),
-    /// It broke off.
+    /// The response ended early.
     Broken,
     NotJson,
 }

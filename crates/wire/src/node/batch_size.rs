@@ -1,4 +1,4 @@
-//! How many calls a node is sent at once: fewer after it refused, and more again once it took what it was sent. No requests.
+//! Number of calls per batch to a node: fewer after a refusal, more again after successes. Sends no requests.
 
 use std::sync::Mutex;
 
@@ -12,7 +12,7 @@ const PATIENCE_MAX: u32 = 1_024;
 /// Calls of a batch, as the node takes them.
 #[derive(Debug)]
 pub(super) struct BatchSize {
-    /// Calls of a batch to a node that refuses none.
+    /// Calls per batch for a node that never refused one.
     first: usize,
     now: Mutex<Learnt>,
 }
@@ -20,7 +20,7 @@ pub(super) struct BatchSize {
 #[derive(Debug, Clone, Copy)]
 struct Learnt {
     most: usize,
-    /// Full batches since the last change.
+    /// Full batches accepted since the last change.
     taken: u32,
     patience: u32,
 }

@@ -1,10 +1,10 @@
-//! What a node can be asked. A request can be made of these methods alone, so that nothing which changes a chain can be sent.
+//! The methods that a node may be called with. Only these can be sent, so that no request can change a chain.
 
 use serde_json::{Value, json};
 
 macro_rules! methods {
     ($($name:ident $word:literal;)*) => {
-        /// A method that only reads.
+        /// A read-only method.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum ReadMethod { $($name),* }
 
@@ -78,7 +78,7 @@ impl NodeCall {
         Self { method: ReadMethod::GetLogs, params: vec![filter] }
     }
 
-    /// A call of a contract, whose effects are dropped.
+    /// A call of a contract, whose effects are discarded.
     pub fn call(to: &[u8; 20], data: &[u8], block: u64) -> Self {
         Self { method: ReadMethod::Call, params: vec![json!({"to": hex(to), "data": hex(data)}), quantity(block)] }
     }

@@ -1,5 +1,5 @@
-//! Proofs of a node's answers: an account and its slots against the state root of a block, and the block's fields against its hash. The hash
-//! itself is the node's word. No requests.
+//! Proofs of a node's responses: an account and its slots against the state root of a block, and the block's fields against its hash. The
+//! hash itself is trusted. Sends no requests.
 
 use alloy_primitives::{B256, Bytes, keccak256};
 use alloy_trie::{Nibbles, proof::verify_proof};
@@ -40,13 +40,13 @@ enum Field {
     Number,
 }
 
-/// What is proved of an account.
+/// The proved values of an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProvedAccount {
     pub balance: Word,
-    /// Hash of its code; that of no bytes where it has none.
+    /// Hash of its code; the hash of no bytes if it has none.
     pub code_hash: Word,
-    /// In the order in which they were asked for.
+    /// In the order of the request.
     pub slots: Vec<Word>,
 }
 
@@ -56,7 +56,7 @@ impl ProvedAccount {
     }
 }
 
-/// The state root of a block whose fields hash to this hash. Errors: they do not.
+/// The state root of a block whose fields match this hash. Fails if they do not.
 pub fn state_root(block: &Value, hash: &Word) -> Result<Word, &'static str> {
     let mut fields = Vec::new();
     for (name, field) in HEADER {
@@ -77,7 +77,8 @@ pub fn state_root(block: &Value, hash: &Word) -> Result<Word, &'static str> {
     word(&block["stateRoot"]).ok_or("no state root")
 }
 
-/// The account and the slots in an answer to `eth_getProof`, against the state root. Errors: what is not proved, as "the slot 0x…".
+/// The account and the slots in a response to `eth_getProof`, checked against the state root. An error names what is not proved, as "the
+/// slot 0x…".
 pub fn account(answer: &Value, address: &[u8; 20], slots: &[Word], root: &Word) -> Result<ProvedAccount, String> {
     let told = |name: &str| word(&answer[name]).ok_or_else(|| format!("an unreadable `{name}`"));
     let (balance, code_hash, storage) = (told("balance")?, told("codeHash")?, told("storageHash")?);

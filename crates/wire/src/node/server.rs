@@ -1,5 +1,5 @@
-//! One node: batches over HTTP, split where it refuses their size, asked again where it is busy or leaves something out. What the answers
-//! mean belongs to the caller.
+//! One node: batches over HTTP, split if the node refuses their size, repeated if it is busy or omits results. Interpreting the results
+//! belongs to the caller.
 
 use std::{
     fmt,
@@ -42,14 +42,14 @@ const BATCHES_AT_ONCE: usize = 4;
 const TRIPS_MAX: u32 = 1_024;
 /// Longest wait that a node may ask for.
 const WAIT_MAX: Duration = Duration::from_mins(1);
-/// How long a node that failed is asked last.
+/// How long a failed node is used only after all others.
 const REST: Duration = Duration::from_secs(30);
 
 /// Why a batch has no answer.
 enum BatchFault {
-    /// It has more calls than the node takes.
+    /// The batch has more calls than the node accepts.
     TooLarge,
-    /// It may work later: after this long where the node says so, and the fault if it never does.
+    /// A retry may succeed: after this long if the node gave a time; the fault applies if it never does.
     Later(Option<Duration>, Fault),
     Final(Fault),
 }
@@ -59,10 +59,10 @@ pub(super) struct NodeServer {
     pub(super) source: Source,
     client: Client,
     url: Url,
-    /// The id of its chain, once it was asked.
+    /// The id of its chain, once it was fetched.
     chain_id: OnceLock<u64>,
     batch_size: BatchSize,
-    /// When it failed.
+    /// When it last failed.
     failed: Mutex<Option<Instant>>,
 }
 
@@ -101,7 +101,7 @@ impl NodeServer {
         locked(&self.failed).is_some_and(|failed| failed.elapsed() < REST)
     }
 
-    /// Answers all calls, in their order. The id of the chain is asked in the first batch: nothing of a node of another chain is used.
+    /// Runs all calls, in their order. The first batch also fetches the chain's id: results from a node of another chain are never used.
     pub(super) async fn answer(
         &self,
         wire: &Wire,

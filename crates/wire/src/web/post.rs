@@ -1,5 +1,5 @@
-//! Messages to a webhook that the person's configuration names: a small JSON body each. No redirect is followed and no answer is read. Chat
-//! services put a token into the URL: it is never shown, in an error neither, its host alone is.
+//! Messages to a webhook that the user's configuration names: one small JSON body each. Redirects are not followed and responses are not
+//! read. Chat services put a token into the URL, so only its host is ever shown, also in errors.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -11,12 +11,12 @@ use crate::{Fault, Wire, client::Connector, locked, place::is_private_host};
 /// Longest time for a message to be taken.
 const POST_TIME: Duration = Duration::from_secs(10);
 
-/// Where messages are posted to: https, or http on this machine or in its network.
+/// URL that messages are posted to: https, or http on this machine or in its network.
 #[derive(Clone, PartialEq, Eq)]
 pub struct WebhookUrl(Url);
 
 impl WebhookUrl {
-    /// None where the text is no such URL, or names a user.
+    /// Parses a URL; `None` if it is not a valid one, or contains a user.
     pub fn parse(text: &str) -> Option<Self> {
         let url = Url::parse(text).ok().filter(|url| url.username().is_empty() && url.password().is_none())?;
         let host = url.host_str().filter(|host| !host.is_empty())?;
@@ -37,7 +37,7 @@ impl fmt::Debug for WebhookUrl {
 }
 
 impl Wire {
-    /// Posts the JSON, once more where the server fails. The error continues "`ORIGIN` …".
+    /// Posts the JSON, with one retry if the server fails. The error continues "`ORIGIN` …".
     pub fn post(self: &Arc<Self>, webhook: &WebhookUrl, json: Vec<u8>, stopped: &dyn Fn() -> bool) -> Result<(), Fault> {
         let (wire, webhook) = (Arc::clone(self), webhook.clone());
         self.wait(stopped, async move { wire.post_json(&webhook, json).await })

@@ -1,4 +1,4 @@
-//! Whether a server answers at all: one request for its first page, without a key and without a redirect.
+//! Checks whether a server responds: one request for its first page, without a key and without redirects.
 
 use std::{
     sync::Arc,
@@ -14,7 +14,7 @@ use crate::{Fault, Wire, client::Connector};
 const REACH_TIME: Duration = Duration::from_secs(10);
 
 impl Wire {
-    /// How long the server takes to answer; any status is an answer. The error continues "`ORIGIN` …".
+    /// How long the server takes to respond; any status counts as a response. The error continues "`ORIGIN` …".
     pub fn reach(self: &Arc<Self>, origin: &str) -> Result<Duration, Fault> {
         let (wire, origin) = (Arc::clone(self), origin.to_owned());
         self.wait(&|| false, async move { wire.first_page(&origin).await })

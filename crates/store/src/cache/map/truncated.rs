@@ -1,5 +1,5 @@
 //! Truncation of a mapped file by another program. Reading a page beyond the new end raises SIGBUS, which would end the program. The signal
-//! handler here replaces that page and those after it by zeros, and marks the map as truncated; nothing read from it is to be trusted then.
+//! handler here replaces that page and those after it with zeros, and marks the map as truncated: data read from it must not be used.
 #![allow(unsafe_code, reason = "a signal's handler is given to the system, and pages are put in place of those that are gone")]
 
 use std::{

@@ -1,4 +1,4 @@
-//! The Transfer event of tokens, as a node writes it. No requests.
+//! The Transfer event of tokens, as a node encodes it. Sends no requests.
 
 use ruint::Uint;
 use serde_json::Value;

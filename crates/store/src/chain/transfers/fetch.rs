@@ -1,4 +1,4 @@
-//! Reads the transfers of tokens from a node, span by span, and keeps them as they come.
+//! Reads the transfers of tokens from a node, one span of blocks after another, and stores each as it arrives.
 
 use std::{
     cell::Cell,
@@ -34,16 +34,16 @@ const REORGANISED_MAX: u32 = 3;
 /// Blocks whose hashes are compared at once.
 const MARKS_AT_ONCE: usize = 32;
 
-/// Blocks done, and all. Errors: nobody waits any more.
+/// Called with the blocks done, and all blocks. Fails if no thread waits any more.
 pub(crate) type BlockStep<'a> = &'a dyn Fn(u64, u64) -> Result<(), Cancelled>;
 
 /// A node's answer to some spans.
 enum SpansRead {
-    /// All of them, or the first ones: the most events of one.
+    /// All of them, or the first ones; the number is that of the token with the most events.
     Whole(usize),
-    /// None, as it was asked for too much; its words, and whether they say so.
+    /// None, because the request was too large; the node's message, and whether the message shows that.
     TooMuch(String, bool),
-    /// Blocks were taken back meanwhile.
+    /// The chain was reorganized meanwhile.
     Reorganised,
 }
 
@@ -306,7 +306,7 @@ impl<'a> TransferFetch<'a> {
         Ok(true)
     }
 
-    /// Writes the rows that came, and then that they are there.
+    /// Writes the fetched rows, and then records that they are stored.
     fn keep(&mut self) -> Result<(), Fault> {
         self.kept = Instant::now();
         let pending = std::mem::take(&mut self.pending);

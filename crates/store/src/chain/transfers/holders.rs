@@ -1,5 +1,5 @@
-//! Holders by day, as balances that are the sum of transfers, and whether the chain says the same of some of them. Kept as
-//! `live/holder_counts/CHAIN/counts.parquet`, with what was compared beside it.
+//! Holders per day, counted from balances that are the sums of transfers, and a comparison of some balances with the chain. Stored as
+//! `live/holder_counts/CHAIN/counts.parquet`, with the comparison next to it.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -112,21 +112,21 @@ struct TokenCheck {
     token: String,
     compared: usize,
     differing: usize,
-    /// The first that differs: the holder, its balance by transfers, and on the chain, in smallest units.
+    /// The first holder that differs: its address, its balance by transfers, and its balance on the chain, in base units.
     example: Option<(String, String, String)>,
 }
 
 /// What the counts were made of.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct CountRecord {
-    /// Of the rows.
+    /// Revision of the rows.
     revision: u64,
     tokens: BTreeSet<String>,
     block: u64,
     checks: Vec<TokenCheck>,
-    /// Why nothing was compared.
+    /// Why no balance was compared.
     unchecked: Option<String>,
-    /// Tokens that are not counted, and why: they are read from a block that dataset.toml names, and holders may be older.
+    /// Tokens that are not counted, and why: they are read from a block that dataset.toml names, and may have older holders.
     refused: Vec<(String, String)>,
 }
 
@@ -153,7 +153,7 @@ impl HolderFiles {
         serde_json::from_slice(&fs::read(&self.record).ok()?).ok()
     }
 
-    /// Counts the holders, unless that was done for these very rows, and says what differs from the chain.
+    /// Counts the holders, unless these same rows were counted before, and describes the differences from the chain.
     pub(super) fn counted(
         &self,
         files: &RowFiles,

@@ -1,4 +1,4 @@
-//! Rows of transfers in the columns of our own table. No files.
+//! Rows of transfers in tokendeck's own columns. Reads and writes no files.
 
 use polars::prelude::{
     BooleanChunked, Column, DataFrame, DataType, IntoColumn as _, NamedFrom as _, NewChunkedArray as _, PolarsResult, Series, TimeUnit,

@@ -1,4 +1,4 @@
-//! How many blocks and contracts a node is asked for at once: fewer where it refuses, more again where it answers. No requests.
+//! Number of blocks and contracts per request to a node: fewer after a refusal, more again after a success. Sends no requests.
 
 /// Blocks asked for at first.
 const BLOCKS_FIRST: u64 = 2_048;
@@ -18,7 +18,7 @@ const AT_ONCE: u64 = 4;
 pub(super) struct SpanSize {
     pub(super) blocks: u64,
     pub(super) addresses: usize,
-    /// The longest that is tried for now.
+    /// The longest span to try for now.
     ceiling: u64,
     answered: u32,
 }
@@ -70,7 +70,7 @@ impl SpanSize {
 mod tests {
     use super::*;
 
-    /// Fetches blocks from a node that takes so many; returns the requests and those that it refused.
+    /// Fetches blocks from a node that accepts up to `most` of them; returns the number of requests, and of refused ones.
     fn fetch(size: &mut SpanSize, blocks: u64, most: u64) -> (u32, u32) {
         let (mut at, mut requests, mut refused) = (0, 0, 0);
         while at <= blocks {

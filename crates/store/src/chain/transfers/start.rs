@@ -1,4 +1,4 @@
-//! The block from which on a token can have transfers: that of its contract's creation, where the node has the states of old blocks.
+//! The first block in which a token can have transfers: the one of its contract's creation, if the node has the states of old blocks.
 
 use model::address::Address;
 use wire::{

@@ -1,5 +1,5 @@
-//! How far a chain's transfers were read: a small file beside their rows, written only once the rows are there. A row that it does not
-//! count is not read.
+//! How far a chain's transfers were read: a small file next to their rows, written only after the rows. Rows that it does not count are not
+//! read.
 
 use std::{
     collections::BTreeMap,
@@ -18,7 +18,7 @@ use crate::{
 use model::{address::Address, chain_state::Word};
 use polars::prelude::DataFrame;
 
-/// Format version: a newer one is left alone.
+/// Format version; a file with a newer one is not changed.
 pub const TRANSFERS_VERSION: u32 = 1;
 /// Blocks whose hashes are kept, the newest.
 const MARKS_MAX: usize = 64;
@@ -187,7 +187,8 @@ impl RowFiles {
         }
     }
 
-    /// Forgets what is of blocks after `block`: rows of a file are written anew without them. Where a file is damaged, its blocks too.
+    /// Removes everything about blocks after `block`: files are written again without those rows. If a file is damaged, its blocks are
+    /// removed too.
     pub(super) fn go_back(&self, state: &mut LogState, block: u64) -> Result<(), String> {
         let mut kept = Vec::new();
         for file in state.files.clone() {

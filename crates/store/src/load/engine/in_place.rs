@@ -1,5 +1,5 @@
-//! A table in place: its rows stay at the engine. Here it is counted and aggregated when a generation is loaded; `on_demand` queries
-//! rows later, `streamed` all of them, `stored` keeps the aggregates on disk for an offline start.
+//! A table in place: its rows are at the engine. This file counts and aggregates it when a snapshot is loaded; `on_demand` queries rows
+//! later, `streamed` queries all of them, and `stored` keeps the aggregates on disk for an offline start.
 
 mod on_demand;
 mod stored;
@@ -35,14 +35,14 @@ use model::{
 };
 use source::{field_hash::FieldHash, locate::Answer, manifest::EngineTable};
 
-/// State of an engine's table that a generation was loaded from: later queries ask for exactly these rows.
+/// State of an engine's table that a snapshot was loaded from: later queries must see exactly these rows.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct EngineSnapshot {
     /// Its columns, with the spelling of their values.
     pub(super) described: Vec<EngineColumn>,
     /// Whether sums carry a checksum of the rows' content.
     summed: bool,
-    /// What the table consisted of, where that can be told.
+    /// Parts of the table, if the engine lists them.
     #[serde(default)]
     parts: Option<String>,
     /// Whether all of its rows are used: candles with a token, a time and prices.
@@ -63,7 +63,7 @@ impl EngineSnapshot {
 /// A table in place, as loaded.
 struct LoadedAggregates {
     state: LoadedState,
-    /// The candles that market figures need, or the number of holders per token.
+    /// The candles that the market metrics need, or the number of holders per token.
     sums: DataFrame,
 }
 
@@ -179,7 +179,7 @@ struct Summed {
     seen: u64,
     /// Checksum of these rows.
     content: u64,
-    /// Whether tokens are written in mixed case, by which their rows would not be found.
+    /// Whether some tokens are written in mixed case; queries would not find their rows.
     mixed_case: bool,
     /// Finding about tokens without a usable row.
     findings: Vec<String>,

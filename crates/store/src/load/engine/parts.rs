@@ -1,6 +1,6 @@
-//! Whether a table of an engine is unchanged, told without reading it: a MergeTree table consists of parts that are never written again. Every
-//! change of rows makes other parts, and every change of columns another definition. Merges make other parts of the same rows: then only the
-//! content tells.
+//! Tells whether a table of an engine is unchanged, without reading it. A MergeTree table consists of parts that are never rewritten: every
+//! change of rows creates other parts, and every change of columns another definition. Merges also create other parts, with the same rows:
+//! then only the content decides.
 
 use super::{EngineQuery, sql};
 use source::manifest::Relation;

@@ -22,7 +22,7 @@ struct Ways {
 }
 
 impl EngineQuery<'_> {
-    /// Determines the spelling of each column from the first rows.
+    /// Determines the spelling of every column from the first rows.
     pub(super) fn spell(&self, picked: &mut [EngineColumn], bound: &[Bound<'_>]) -> Result<(), TableLoadError> {
         let hex = |column: &EngineColumn| {
             ours(column, bound).map(|bound| bound.column.kind).filter(|kind| matches!(kind, Kind::Address | Kind::Hex))

@@ -1,5 +1,5 @@
 //! Aggregations computed by the engine, so that the rows of a table in place need not be transferred: a closed set, each in SQL. The
-//! ignored tests run them on a real engine, beside the loader's own figures of the same rows.
+//! ignored tests run them on a real engine and compare them with the loader's own values for the same rows.
 
 pub(super) mod asked;
 pub(super) mod chart;
@@ -30,7 +30,7 @@ use wire::Fault;
 /// An aggregation.
 #[derive(Debug, Clone)]
 pub(super) enum Aggregation {
-    /// Per token and interval the candles that market figures need, of those that start less than `RECENT_DAYS` before the last one.
+    /// The candles of each token and interval that the market metrics need: those that start less than `RECENT_DAYS` before the last one.
     Market,
     /// Like `Market`, over all candles of tokens whose recent days are not enough.
     WholeMarket(Vec<Address>),
@@ -42,11 +42,11 @@ pub(super) enum Aggregation {
     Balances(Arc<IndividualHolders>),
     /// Number and checksum of one token's rows.
     RowsVersion(&'static str),
-    /// What is asked of the rows as a table.
+    /// A query of the table.
     Asked(AskedRows),
-    /// Number and checksum of these rows; `true`: also how many come twice.
+    /// Number and checksum of these rows; `true`: also how many occur twice.
     AskedVersion(AskedRows, bool),
-    /// Their number alone.
+    /// Their number only.
     AskedCount(AskedRows),
 }
 
@@ -106,7 +106,7 @@ fn counted_in_order(sql: &str) -> String {
 }
 
 impl EngineQuery<'_> {
-    /// The result of a query of at most so many rows, in its order, as one frame: an empty one where there are none.
+    /// The result of a query, as one frame in its order, with at most `rows_max` rows; an empty frame if there are none.
     pub(super) fn frame(&self, sql: &str, rows_max: u64, pulse: &Pulse) -> Result<DataFrame, TableLoadError> {
         let frames = self.frames(&counted_in_order(sql), rows_max, pulse)?;
         Ok(order::whole(frames).map_err(|_| self.unread())?.unwrap_or_default())
@@ -117,7 +117,7 @@ impl EngineQuery<'_> {
         self.frames(&aggregation.sql(base), aggregation.rows_max(), pulse)
     }
 
-    /// Runs a query with at most so many rows, whose number is in a column of its own.
+    /// Runs a query with at most `rows_max` rows, whose number is in a column of its own.
     fn frames(&self, sql: &str, rows_max: u64, pulse: &Pulse) -> Result<Vec<DataFrame>, TableLoadError> {
         let watch = Arc::clone(&pulse.watch);
         let stopped = move || watch.stopped.load(Ordering::Acquire);

@@ -1,4 +1,4 @@
-//! Findings about a table as a whole: duplicate keys, ignored columns, approximate figures, remote files.
+//! Findings about a table as a whole: duplicate keys, ignored columns, approximate values, remote files.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ use source::locate::LocatedFile;
 
 /// Minimum number of pools for a finding that yields look like fractions.
 const FRACTIONS_MIN: usize = 3;
-/// At most one in this many yields may be 1 or more (100 % as a fraction).
+/// At most one in this many yields may be 1 or more (100% as a fraction).
 const ONE_OF: usize = 20;
 
 impl TableReader<'_> {

@@ -95,7 +95,7 @@ impl TableReader<'_> {
         })
     }
 
-    /// Begins to fetch a remote file; of a query, its rows come with it.
+    /// Starts to fetch a remote file; for a query, this also returns its rows.
     fn fetch(&self, file: &LocatedFile) -> Result<(Transfer, Option<Box<dyn RowSource>>), TableLoadError> {
         match &file.origin {
             FileOrigin::Local => Ok((Transfer::Local, None)),

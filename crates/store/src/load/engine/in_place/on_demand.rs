@@ -1,4 +1,4 @@
-//! On-demand queries of a table in place: aggregates of one token, and its rows. An answer from another version than the generation's is
+//! On-demand queries of a table in place: aggregates of one token, and its rows. A result from another version than the snapshot's is
 //! refused.
 
 mod transfers;
@@ -67,13 +67,13 @@ pub(super) struct OnDemand {
     wire: Arc<Wire>,
     snapshot: EngineSnapshot,
     schema: &'static TableSchema,
-    /// Hash of the generation's state.
+    /// Hash of the snapshot's state.
     hash: String,
-    /// The tokens of whose rows it was seen that none comes twice; `None`: of all.
+    /// Tokens whose rows are known to be free of duplicates; `None` means all tokens.
     unrepeated: Mutex<HashSet<Option<Address>>>,
-    /// What the table consisted of whenever its rows were seen to be those of the generation.
+    /// Parts of the table each time its rows were confirmed to be those of the snapshot.
     parts: Mutex<HashSet<String>>,
-    /// Numbers of the generation's rows that meet a condition, by tokens and condition: they stay what they are.
+    /// Number of the snapshot's rows that meet a condition, by tokens and condition: it never changes.
     totals: Mutex<HashMap<(Vec<Address>, String), u64>>,
 }
 

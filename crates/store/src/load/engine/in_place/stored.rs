@@ -1,5 +1,5 @@
 //! Description and aggregates of a table in place, stored on disk for an offline start. With them, rows of a token that were fetched before
-//! are found again.
+//! can be used again.
 
 use std::{
     io::{BufRead as _, BufReader},

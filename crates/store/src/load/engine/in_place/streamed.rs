@@ -1,5 +1,5 @@
-//! All rows of a query of a table in place, as one stream that is read while they are written. It ends well only if as many rows came as were
-//! counted, and the table is still of the generation's version.
+//! All rows of a query of a table in place, as one stream that is read while they are written. The stream succeeds only if as many rows
+//! arrived as were counted and the table is still in the snapshot's version.
 
 use std::{
     ops::Range,
@@ -38,9 +38,9 @@ pub(super) struct StreamedRows {
 #[derive(Debug, Default)]
 pub(super) struct StreamState {
     open: Option<OpenStream>,
-    /// Rows that were handed out.
+    /// Rows passed on so far.
     done: usize,
-    /// Rows that came, and were not handed out yet.
+    /// Rows that arrived and were not passed on yet.
     ready: Option<DataFrame>,
 }
 
@@ -85,7 +85,7 @@ impl StreamedRows {
         })
     }
 
-    /// Whether nothing changed while the rows came.
+    /// Whether nothing changed while the rows arrived.
     fn check(&self) -> Result<(), FetchError> {
         let count = TableAsk { wanted: AskKind::Count, ..(*self.ask).clone() };
         let request = RowsRequest { tokens: &self.ask.tokens, version: self.version, progress: &Silent };

@@ -1,5 +1,5 @@
-//! What is asked of a table as a table: rows in any order, the values of a column, groups. Conditions and figures are over the schema's
-//! columns, as the loader would fill them; whatever is asked, the answer is bound to the version of the rows.
+//! Queries of a table: rows in any order, the values of a column, groups. Conditions and metrics use the schema's columns, as the loader
+//! would fill them; every result is bound to the version of the rows.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ const TIME_TEXT: &str = "formatDateTime(fromUnixTimestamp64Milli(ts, 'UTC'), '%Y
 const VALUES_MAX: u64 = 4_000_000;
 const GROUPS_MAX: u64 = 1_000_000;
 
-/// What is asked of the rows of a table.
+/// A query of a table's rows.
 #[derive(Debug, Clone)]
 pub(in super::super) struct AskedRows {
     pub(in super::super) ask: Arc<TableAsk>,

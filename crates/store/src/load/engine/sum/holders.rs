@@ -30,7 +30,7 @@ pub(super) fn listed_sql(base: &str) -> String {
 /// Reasons why a table of holders cannot stay in place.
 #[derive(Debug, Default)]
 pub(in super::super) struct Faults {
-    /// Rows of duplicate holders, and rows whose holder is no address.
+    /// Rows of duplicate holders, and rows whose holder is not a valid address.
     pub(in super::super) duplicates: u64,
     pub(in super::super) invalid: u64,
     /// All rows, including those without a token.

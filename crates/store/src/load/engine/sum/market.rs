@@ -1,5 +1,5 @@
-//! Candles for market figures, per token and interval: of the sound ones all of the last day, the last of each day, and those on either
-//! side of the times that the last price is compared with.
+//! Candles for the market metrics, by token and interval. They include all valid candles of the last day, the last candle per day, and the
+//! two around each time that the last price is compared with.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

@@ -1,5 +1,5 @@
-//! The transfers of a token, summed by the engine at which they stay: what `TransferSums` has, in SQL. The rules are those of the fold over
-//! rows in `analysis`, with the same numbers. Nothing here sends a query.
+//! The transfers of a token, summed at the engine: the contents of `TransferSums`, in SQL. The rules and numbers are those of the fold over
+//! rows in `analysis`. Sends no query.
 
 use std::fmt::Write as _;
 
@@ -134,7 +134,7 @@ const ZERO: &str = "unhex('0000000000000000000000000000000000000000')";
 pub(in super::super) struct TransferQueries<'a> {
     base: &'a str,
     about: &'a TransferContext,
-    /// Addresses that are no traders, as SQL: two arrays.
+    /// Addresses that are not traders, as SQL: two arrays.
     roles: String,
 }
 
@@ -186,7 +186,7 @@ impl<'a> TransferQueries<'a> {
         Self { base, about, roles: format!("[{addresses}], [{codes}]") }
     }
 
-    /// What decides how the others are asked.
+    /// A first query whose result decides how the other parts are queried.
     pub(in super::super) fn outline(&self) -> String {
         let unread = unread();
         let pool = EndRole::Pool as u8;
@@ -347,7 +347,7 @@ impl<'a> TransferQueries<'a> {
         )
     }
 
-    /// Traders that received once, from one who is no venue, and never sent: their number by sender and amount.
+    /// Traders that received once, from a sender that is not a venue, and never sent: their number by sender and amount.
     fn airdrops(&self) -> String {
         let rows = self.rows();
         format!(

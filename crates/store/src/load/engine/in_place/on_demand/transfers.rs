@@ -1,4 +1,4 @@
-//! The transfers of one token, summed at the engine: which queries are asked for what, and what their results mean.
+//! The transfers of one token, summed at the engine: the queries for each part of `TransferSums`, and how to read their results.
 
 use std::{cell::RefCell, collections::HashMap, path::PathBuf};
 
@@ -92,7 +92,7 @@ impl Transfers<'_> {
         read(&self.frame(sql, 1)?).ok_or_else(|| self.asking.unread())
     }
 
-    /// Checks, once all is asked for, that the rows are still those of the generation, and stores the results.
+    /// Checks, after the last query, that the rows are still those of the snapshot, and stores the results.
     fn settle(self, expected: RowsVersion) -> Result<(), TableLoadError> {
         let fresh = self.fresh.take();
         if fresh.is_empty() {
