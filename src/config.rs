@@ -159,8 +159,8 @@ settings! {
         bell: bool = "true", Expect::Switch, "Ring the terminal's bell when an alert fires.";
     }
     "analysis" analysis Analysis "Thresholds of the analyses." {
-        whale_usd: f64 = "100000", Expect::Number(0.0, 1e15), "USD value of a token from which a smart follower (the wallet of a key opinion leader) counts as a whale.";
-        medium_usd: f64 = "10000", Expect::Number(0.0, 1e15), "USD value of a token from which a smart follower counts as medium.";
+        whale_usd: f64 = "100000", Expect::Number(0.0, 1e15), "A smart follower (the wallet of a key opinion leader) that holds at least this USD value of a token counts as a whale.";
+        medium_usd: f64 = "10000", Expect::Number(0.0, 1e15), "A smart follower that holds at least this USD value of a token counts as medium.";
         whale_change_percent: f64 = "1", Expect::Number(0.0, 100.0), "Change of the whales' balance, in percent, from which they count as accumulating or distributing.";
     }
     "jobs" jobs Jobs "Deep analyses." {

@@ -10,7 +10,7 @@ use super::{
     token::{TokenName, token},
 };
 use model::{
-    error::Problem,
+    error::{Code, Problem},
     format::{count, fixed, many},
     time::Time,
 };
@@ -97,7 +97,10 @@ pub(super) fn run(args: &AlertArgs) -> Outcome {
         }
         Command::Remove { id, location } => {
             let config = configuration(location.config.as_deref())?;
-            offline_jobs(&config).map_err(Failure::Bad)?.remove_alert(id).map_err(failed)?;
+            offline_jobs(&config).map_err(Failure::Bad)?.remove_alert(id).map_err(|problem| match problem.code {
+                Code::AlertNotFound => Failure::Bad(format!("no alert `{id}`; list alerts with `tokendeck alert list`")),
+                _ => failed(problem),
+            })?;
             print(format!("removed {id}\n"))
         }
     }

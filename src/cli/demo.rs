@@ -11,7 +11,7 @@ use super::{
 };
 use crate::state::Dirs;
 use demo::{DAYS_MAX, DemoOptions, Format, TOKENS_MAX, write};
-use model::{candles::Interval, command_line::shell_word};
+use model::{candles::Interval, command_line::shell_word, format::count};
 
 #[derive(Debug, Args)]
 pub(super) struct DemoArgs {
@@ -79,7 +79,7 @@ pub(super) fn run(args: &DemoArgs) -> Outcome {
     let (rows, bytes) = written.iter().fold((0, 0), |(rows, bytes), file| (rows + file.rows, bytes + file.bytes));
     let mut text = String::new();
     // Writing to a String cannot fail.
-    writeln!(text, "wrote {} files with {rows} rows, {:.1} MB, to {}", written.len(), bytes as f64 / 1e6, dir.display()).ok();
+    writeln!(text, "wrote {} files with {} rows, {:.1} MB, to {}", written.len(), count(rows), bytes as f64 / 1e6, dir.display()).ok();
     writeln!(text, "open it with: tokendeck --data {}", shell_word(&dir.to_string_lossy())).ok();
     print(text)
 }

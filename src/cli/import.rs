@@ -70,10 +70,10 @@ pub(super) struct ImportArgs {
     #[arg(long, value_name = "COLUMN=VALUE", value_parser = assignment)]
     pick: Vec<(String, String)>,
     /// Map a file column to a tokendeck column, such as close=Price
-    #[arg(long, value_name = "OURS=THEIRS", value_parser = assignment)]
+    #[arg(long, value_name = "TARGET=COLUMN", value_parser = assignment)]
     map: Vec<(String, String)>,
     /// Set a tokendeck column to one value, such as dex_id=uniswap-v3
-    #[arg(long, value_name = "OURS=VALUE", value_parser = assignment)]
+    #[arg(long, value_name = "TARGET=VALUE", value_parser = assignment)]
     set: Vec<(String, String)>,
     /// Table for --map and --set
     #[arg(long = "as", value_name = "TABLE", value_parser = table_name)]

@@ -197,7 +197,11 @@ pub(super) fn open_keys(config: &Config) -> Result<Keys, String> {
 }
 
 pub(super) fn require_folder(folder: &Path) -> Result<(), Failure> {
-    if folder.is_dir() { Ok(()) } else { Err(no_dataset(folder, "it is not a folder")) }
+    if folder.is_dir() {
+        Ok(())
+    } else {
+        Err(no_dataset(folder, if folder.exists() { "it is not a folder" } else { "the folder does not exist" }))
+    }
 }
 
 /// Error message for a folder whose dataset cannot be loaded, with the remedies.

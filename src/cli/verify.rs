@@ -10,6 +10,7 @@ use super::{
     program::Program,
     shot::ending,
 };
+use crate::config::plain_reason;
 use model::address::Address;
 use query::{
     document::{self, DocumentForm, Provenance, differing_lines, figures_of},
@@ -34,12 +35,13 @@ pub(super) fn run(args: &VerifyArgs) -> Outcome {
     let ending = ending(&shown);
     let form = DocumentForm::ALL.iter().find(|form| ending.as_deref() == Some(form.word()));
     let form = form.ok_or_else(|| Failure::Usage(format!("`{shown}` is not a report; expected .html or .md")))?;
-    let text = read_text(&args.report, REPORT_MAX).map_err(|reason| Failure::Bad(format!("cannot read `{shown}`: {reason}")))?;
+    let text =
+        read_text(&args.report, REPORT_MAX).map_err(|error| Failure::Bad(format!("cannot read `{shown}`: {}", plain_reason(&error))))?;
     let refused = || Failure::Bad(format!("`{shown}` does not record its inputs; create it again with `tokendeck report`"));
     let made = Provenance::read(&text).ok_or_else(refused)?;
     let address = Address::asked(&made.token).ok_or_else(refused)?;
     let location = LocationArgs { as_of: made.as_of(), ..args.location.clone() };
-    let lacking = |reason: String| Failure::Bad(format!("cannot verify `{shown}`: {reason}; it needs {}", made.needs()));
+    let lacking = |reason: String| Failure::Bad(format!("cannot verify `{shown}`, which needs {}: {reason}", made.needs()));
     let program = Program::open_loaded(&location).map_err(|failure| match failure {
         Failure::Bad(reason) | Failure::Usage(reason) => lacking(reason),
         other => other,

@@ -49,7 +49,7 @@ pub(super) fn read(file: Option<&Path>, text: &str, build: impl Fn(&Given<'_>) -
         let name = file.map_or_else(|| super::FILE.to_owned(), |file| file.display().to_string());
         format!("{name}:{}: {}", error.line, error.reason)
     };
-    let document = TomlDocument::parse(text).map_err(|error| tell(&error.prefixed("is not TOML: ")))?;
+    let document = TomlDocument::parse(text).map_err(|error| tell(&error.prefixed("the file is not valid TOML: ")))?;
     let folder = file.and_then(Path::parent).map_or_else(PathBuf::new, Path::to_owned);
     let mut given = Given {
         file,

@@ -140,7 +140,7 @@ pub(super) fn read(entry: &TomlEntry<'_>, said: &[TomlEntry<'_>], errors: &mut V
             continue;
         };
         if (row.put)(&mut source, entry.value).is_none() {
-            errors.push(entry.error(format!("`{full}`: expected {}, as in {}", row.expected, row.example)));
+            errors.push(entry.error(format!("`{full}` is invalid: expected {}, as in {}", row.expected, row.example)));
         }
         if !row.of.is_empty() {
             wanted.push((row, entry));

@@ -135,7 +135,7 @@ fn the_configuration_is_found_by_variable_and_in_the_config_folder() {
 #[test]
 fn without_a_dataset_the_message_names_the_demo_command() {
     let desk = Desk::new();
-    let expected = "tokendeck: no dataset in `datasets`: it is not a folder; pass another folder with --data, or create demo data with \
+    let expected = "tokendeck: no dataset in `datasets`: the folder does not exist; pass another folder with --data, or create demo data with \
                     `tokendeck demo datasets`\n";
     let commands: [&[&str]; 4] =
         [&["serve", "--listen", "127.0.0.1:0"], &["get", "/tokens"], &["check"], &["shot", "api", "--out", "a.svg"]];

@@ -103,7 +103,7 @@ fn wrong_values_are_told_with_what_was_expected() {
 fn a_text_that_is_no_toml_is_told_with_its_line() {
     for text in ["[api]\nlisten = ", "[api\n", "\u{0}", "a = 1\na = 2\n"] {
         let said = refusal(text);
-        assert!(said.starts_with("c.toml:") && said.contains(": is not TOML: ") && !said.contains('\n'), "{said}");
+        assert!(said.starts_with("c.toml:") && said.contains(": the file is not valid TOML: ") && !said.contains('\n'), "{said}");
     }
 }
 

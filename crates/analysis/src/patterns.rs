@@ -140,7 +140,7 @@ pub struct Reason {
     /// Value of the measure; for a competing, inner or surrounding pattern, its log odds; for the base, the number of smaller parts merged
     /// into it.
     pub value: f64,
-    /// Addend to the log odds, ln(confidence / (1 − confidence)), relative to a typical detection of this kind.
+    /// Contribution to the log odds, ln(confidence / (1 − confidence)), relative to a typical detection of this kind.
     pub contribution: f64,
 }
 
@@ -252,11 +252,11 @@ impl DirectionBy {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RawSignal {
-    /// The word of the weight.
+    /// The action for this weight.
     pub action: TradeAction,
     /// The direction of the weight; null where it is zero.
     pub direction: Option<Direction>,
-    /// The sum of what each pattern adds, its `actionContribution`.
+    /// Sum of the patterns' `actionContribution` values.
     pub weight: f64,
 }
 

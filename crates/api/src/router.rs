@@ -64,7 +64,7 @@ impl Router {
             return Ok(Route { position, endpoint: &self.endpoints[position], arguments: found.params });
         }
         let allow = allow(found.value);
-        let detail = format!("Method `{}` is not allowed; use {allow}.", clip(method.as_str()));
+        let detail = format!("Method `{}` is not allowed; use {}.", clip(method.as_str()), allow.replace(", ", " or "));
         Err(NoRoute { problem: Problem::new(Code::MethodNotAllowed, detail), allow: Some(allow) })
     }
 

@@ -101,7 +101,7 @@ fn months(findings: &Findings) -> Option<Flaw> {
 }
 
 fn advice(table: &str) -> String {
-    format!(". Use another file, map its columns (--as {table} --map OURS=THEIRS), or pass --broken-too to import it anyway")
+    format!(". Use another file, map its columns (--as {table} --map TARGET=COLUMN), or pass --broken-too to import it anyway")
 }
 
 /// A column with many unreadable cells has been mistaken for another: they would all become null. Among addresses names may stand, which

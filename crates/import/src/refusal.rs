@@ -7,7 +7,7 @@ use model::chain::Chain;
 /// Placeholders in a suggested command for values that only the user knows: it does not run until they are replaced.
 pub(super) const ADDRESS: &str = "ADDRESS";
 pub(super) const COLUMN: &str = "COLUMN";
-pub(super) const OURS: &str = "OURS";
+pub(super) const OURS: &str = "TARGET";
 pub(super) const VALUE: &str = "VALUE";
 pub(super) const TABLE: &str = "TABLE";
 pub(super) const CHAIN: &str = "CHAIN";

@@ -121,6 +121,7 @@ pub(super) fn sniff(path: &Path) -> Vec<Result<Sniffed, (String, String)>> {
         Ok(meta) if meta.is_file() => {}
         Ok(meta) if meta.is_dir() => return fail("is a folder; pass the files in it, as in DIR/*.csv".to_owned()),
         Ok(_) => return fail("is not a regular file; to import a program's output, pipe it in and pass `-`".to_owned()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return fail("does not exist".to_owned()),
         Err(error) => return fail(format!("cannot be read: {error}")),
     }
     sniff_as(path, &name, None)
@@ -558,7 +559,7 @@ impl Sniffed {
             format!("{}{}", shown.join(", "), if names.len() > 12 { ", …" } else { "" })
         };
         match &self.shape {
-            FileShape::Rows(rows) => format!("rows of text that begin with {}", listed(rows.first().map_or(&[], Vec::as_slice))),
+            FileShape::Rows(rows) => format!("text whose first row is {}", listed(rows.first().map_or(&[], Vec::as_slice))),
             FileShape::JsonLines(_) => format!("JSON lines with {}", listed(&self.header())),
             FileShape::Columns(names) => format!("a table with the columns {}", listed(names)),
             // `--map` and dataset.toml use these names.

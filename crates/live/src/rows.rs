@@ -177,7 +177,7 @@ fn odd(findings: &Findings, bad: u64) -> Option<String> {
     let first = findings.kept().iter().find(|finding| finding.severity == Severity::Error).filter(|_| bad > 0)?;
     let column = first.column.as_ref().map_or_else(String::new, |column| format!(" `{column}`"));
     let value = first.value.as_ref().map_or_else(String::new, |value| format!(" (`{value}`)"));
-    Some(format!("{bad} rows were left out:{column} {}{value}", first.reason))
+    Some(format!("excluded {}; the first:{column} {}{value}", many(bad, "row", "rows"), first.reason))
 }
 
 /// The least and the greatest value of a column, times in milliseconds; none where it has none.

@@ -150,7 +150,7 @@ pub const TABLES: &[TableSchema] = tables! {
         "symbol" Text Column "ticker";
         "name" Text Column "full name";
         "chain" Chains Cell "chain or chains of the token" ["chains"];
-        "decimals" Integer Optional "number of decimals of one token";
+        "decimals" Integer Optional "number of decimals of the token's amounts";
         "price" Float Optional "USD per token" ["price_usd"];
         "market_cap" Float Optional "USD" ["market_cap_usd"];
         "total_supply" Float Optional "whole tokens";
@@ -283,7 +283,7 @@ pub const TABLES: &[TableSchema] = tables! {
     }
     "pool_events" "events in each pool" key [] order ["pool", "timestamp", "block_number"] {
         "pool" Address Cell "the pool";
-        "timestamp" Time Cell "when";
+        "timestamp" Time Cell "time of the event";
         "block_number" Integer Column "the block";
         "kind" Text Column "mint, burn, sync or swap";
         "reserve0" Uint256 Optional "first reserve after the event, base units";
@@ -307,7 +307,7 @@ pub const TABLES: &[TableSchema] = tables! {
     "funding" "payers of wallets' first transactions" key [] order ["to_address", "timestamp"] {
         "from_address" Address Cell "the payer";
         "to_address" Address Cell "the funded wallet";
-        "timestamp" Time Column "when";
+        "timestamp" Time Column "time of the payment";
     }
     "yields" "yield pools" key ["pool"] order ["pool"] {
         "pool" Text Optional "pool id. Default: protocol:chain:symbol:pool_meta";

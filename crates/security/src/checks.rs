@@ -165,8 +165,8 @@ pub fn executed(report: &CodeReport, log: &mut CheckLog) {
         if !ran {
             log.unsure(code, &undone);
         } else if !TRADED.contains(&code) {
-            let s = if functions == 1 { "" } else { "s" };
-            log.saw(code, format!("{} ({functions} function{s}, {} calls)", code.passed(), report.calls));
+            let calls = model::format::many(report.calls, "call", "calls");
+            log.saw(code, format!("{} ({}, {calls})", code.passed(), model::format::many(functions as u64, "function", "functions")));
         }
     }
     if let (Some(_), SaleState::Depends(why)) = (&report.simulation, &report.sale) {

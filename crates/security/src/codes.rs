@@ -135,7 +135,7 @@ codes! {
     Whitelist "WHITELIST" Code Sell Behaviour 0.0 "Tax exemptions" "the owner can exempt addresses from the tax (information only)" "no owner call exempted an address from a tax";
     ExternalCall "EXTERNAL_CALL" Code Change Behaviour 0.0 "External call" "a transfer calls another contract (information only)" "a transfer calls no other contract";
     Impersonates "IMPERSONATES" Code Likeness Behaviour 0.5 "Impersonates a token" "it uses the name or symbol of a token with at least 20 times its liquidity" "no token on its chain with its name or symbol has 20 times its liquidity";
-    SimilarToScam "SIMILAR_TO_SCAM" Code Likeness Behaviour 0.7 "Similar to a scam" "its code is more similar to a known scam than tokens are to each other" "no known scam's code is more similar than tokens are to each other";
+    SimilarToScam "SIMILAR_TO_SCAM" Code Likeness Behaviour 0.7 "Similar to a scam" "its code is unusually similar to a known scam" "no known scam's code is unusually similar";
     SelfDestruct "SELFDESTRUCT" Code Change Behaviour 0.4 "Self-destruct" "SELFDESTRUCT can send away all of the contract's coins" "no call sent away its coins with SELFDESTRUCT";
     DelegatecallAny "DELEGATECALL_ANY" Code Change Behaviour 0.4 "Runs the caller's code" "the contract can execute caller-supplied code" "no call executed caller-supplied code";
     PublicMint "PUBLIC_MINT" Code Change Behaviour 0.3 "Anyone can mint" "anyone can mint for free" "no outside caller could mint for free";

@@ -157,7 +157,11 @@ fn impersonates(facts: &Facts<'_>, corpus: &Corpus, log: &mut CheckLog) -> Optio
 
 fn nearest_text(count: usize, nearest: Option<&Near>, alike: Option<TokenSimilarity>) -> String {
     let tokens = alike.map_or_else(String::new, |alike| {
-        format!("; two tokens are {} similar at the median, 99% of pairs at most {}", percent(alike.median), percent(alike.tail))
+        format!(
+            "; the median pair of tokens is {} similar, and 99% of pairs are at most {} similar",
+            percent(alike.median),
+            percent(alike.tail)
+        )
     });
     match nearest {
         Some(near) => format!("the closest of {count} known scams is {} similar{tokens} (scams)", percent(near.similarity)),

@@ -66,7 +66,7 @@ pub fn told(path: &Path) -> Vec<String> {
     let left = telling().count().saturating_sub(TOLD);
     let mut told: Vec<String> = telling().skip(left).flat_map(Origin::sentences).collect();
     if left > 0 {
-        told.insert(0, format!("imported from {left} more files with options or assumptions, before those below"));
+        told.insert(0, format!("{left} more files were imported with options or assumptions, before the ones below"));
     }
     told
 }

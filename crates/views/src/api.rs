@@ -139,7 +139,7 @@ impl ApiView {
             ApiState::Failed(reason) => (marks[2], "not listening", Role::Down, format!("{reason}; press a to retry")),
         };
         let key = match (&self.key, self.key_shown) {
-            (None, _) => "no key yet; the first start creates one, and so does `tokendeck key new`".to_owned(),
+            (None, _) => "no key yet: starting the API creates one, as does `tokendeck key new`".to_owned(),
             (Some(key), true) => key.clone(),
             (Some(key), false) => hidden(key),
         };

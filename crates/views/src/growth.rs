@@ -215,7 +215,7 @@ impl GrowthView {
         let growth = format!("{}%", format::fixed(entry.holders_growth, 4));
         let days = format!("{} → {}", day(entry.base_counted), day(entry.last_counted));
         let cap = match entry.market_cap_as_of {
-            Some(as_of) => format!("{} of {}", format::exact(entry.market_cap), as_of.day()),
+            Some(as_of) => format!("{} on {}", format::exact(entry.market_cap), as_of.day()),
             None => format::exact(entry.market_cap),
         };
         for (word, value) in [("growth", growth), ("counted", days), ("cap", cap)] {
@@ -238,11 +238,12 @@ fn newest(ranking: &[GrowthEntry]) -> Option<Day> {
     ranking.iter().filter_map(|entry| entry.last_counted).max()
 }
 
-/// `to 2024-03-01; 12 counted earlier, from 2018-05-01 on`: growth over other weeks is not comparable.
+/// `to 2024-03-01; 12 counted earlier, the oldest on 2018-05-01`: growth over other weeks is not comparable.
 fn counted(ranking: &[GrowthEntry]) -> Option<String> {
     let newest = newest(ranking)?;
     let earlier = || ranking.iter().filter_map(|entry| entry.last_counted).filter(|day| *day < newest);
-    let oldest = earlier().min().map(|oldest| format!("; {} last counted earlier, from {oldest}", format::count(earlier().count() as u64)));
+    let oldest =
+        earlier().min().map(|oldest| format!("; {} counted earlier, the oldest on {oldest}", format::count(earlier().count() as u64)));
     Some(format!("to {newest}{}", oldest.unwrap_or_default()))
 }
 

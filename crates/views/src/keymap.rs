@@ -159,7 +159,7 @@ const ROW_ACTIONS: &[Action] =
 fn unknown_action(name: &str) -> String {
     let names = KEYS.iter().map(|row| row.action.name());
     let nearest = nearest(name, names).unwrap_or("help");
-    format!("`{name}` is not an action; did you mean `{nearest}`?")
+    format!("unknown action `{name}` in terminal.keys; did you mean `{nearest}`?")
 }
 
 fn chords_of(name: &str, value: &toml::Value) -> Result<Vec<Chord>, String> {

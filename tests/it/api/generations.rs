@@ -135,7 +135,7 @@ fn a_generation_that_is_not_kept_is_gone_unless_its_data_are_still_the_same() {
     }
     let gone = server.get("/tokens?generation=2");
     gone.is_problem(410, "generation_gone", "gone");
-    let expected = "Snapshot 2 has expired, and the current one, 12, has different data. Restart with it.";
+    let expected = "Snapshot 2 has expired, and the current snapshot, 12, has different data. Start again with the current one.";
     assert_eq!(gone.json()["detail"], expected);
     server.get("/tokens?generation=1000").is_problem(410, "generation_gone", "never was");
     for (target, says) in [

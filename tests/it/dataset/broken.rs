@@ -158,7 +158,7 @@ fn a_broken_file_costs_the_table_and_says_why() {
         (
             "holder_counts.csv",
             b"\xff\xfet\0o\0".to_vec(),
-            "`holder_counts.csv` lacks the column `token_address` (the token); and `date` (the day), `holders` (number of holders); it has `to`",
+            "`holder_counts.csv` lacks the columns `token_address` (the token), `date` (the day) and `holders` (number of holders); it has `to`",
         ),
         ("holder_counts.ndjson", b"\n\n".to_vec(), "`holder_counts.ndjson` is empty; expected one JSON object per line"),
         ("holder_counts.json", b"[]".to_vec(), "`holder_counts.json` is empty; expected an array of objects"),
@@ -263,7 +263,7 @@ fn without_usable_tokens_there_is_one_clear_line() {
         (none.path(), "no `tokens` table in"),
         (empty.path(), "is empty; add a `tokens` table"),
         (bad_toml.path(), "dataset.toml, line 1: unknown key `titel`; did you mean `title`?"),
-        (bad_tokens.path(), "is unusable: `tokens.csv` lacks the column `token_address`"),
+        (bad_tokens.path(), "is unusable: `tokens.csv` lacks the columns `token_address`"),
         (&empty.path().join("nowhere"), "cannot be read"),
     ] {
         let error = load(folder, &Silent).expect_err(expected).to_string();

@@ -74,12 +74,12 @@ fn files_that_cannot_be_used_say_why_and_leave_no_row() {
         ("bomb.csv.gz", bombed.finish().unwrap(), "times its size"),
         ("cut.json", br#"{"prices":[[1,2],[3"#.to_vec(), "is not complete JSON"),
         ("UNIUSDT.parquet", b"PAR1 and no more".to_vec(), "is damaged or not Parquet"),
-        ("utf16.csv", b"\xff\xfeh\0i\0".to_vec(), "it contains rows of text that begin with `hi`"),
+        ("utf16.csv", b"\xff\xfeh\0i\0".to_vec(), "it contains text whose first row is `hi`"),
         ("picture.csv", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec(), "is not text, Parquet, Arrow, SQLite, a workbook or a zip archive"),
         (
             "notes.txt",
             b"hello, you\nthere, too\n".to_vec(),
-            "it contains rows of text that begin with `hello`, `you`. `tokendeck import --formats` lists the known formats",
+            "it contains text whose first row is `hello`, `you`. `tokendeck import --formats` lists the known formats",
         ),
         ("odd.json", br#"{"a":1,"b":[]}"#.to_vec(), "it contains JSON: an object with `a`, `b`. `tokendeck import --formats`"),
         (

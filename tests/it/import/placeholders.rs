@@ -82,7 +82,7 @@ fn a_placeholder_that_is_left_is_named() {
         (&["--set", "chain=eth", "--set", "dex_id=DEX"][..], "`--set dex_id=DEX`: DEX stands for"),
         (&["--set", "chain=CHAIN", "--set", "dex_id=curve"], "`--set chain=CHAIN`: CHAIN stands for"),
         (&["--label", "LABEL"], "`--label LABEL`: LABEL stands for"),
-        (&["--map", "OURS=1"], "`--map OURS=1`: OURS stands for"),
+        (&["--map", "TARGET=1"], "`--map TARGET=1`: TARGET stands for"),
         (&["--chain", "CHAIN"], "CHAIN stands for a chain"),
         (&["--as", "TABLE"], "TABLE stands for a tokendeck table"),
         (&["--unit", "UNIT"], "UNIT stands for raw or whole"),

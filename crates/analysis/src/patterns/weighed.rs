@@ -63,7 +63,7 @@ impl From<AdviceWord> for TradeAction {
     }
 }
 
-/// The reason of an advice's word.
+/// The reason for the advice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AdviceReason {

@@ -40,7 +40,7 @@ pub fn advice(answer: &PatternsAnswer, records: Option<&[PatternRecord]>, is_sta
     // The largest pattern without support is the reason.
     let unbacked = answer.deciding().find(|pattern| !backed(pattern)).or_else(|| answer.deciding().next());
     let (reason, text) = match unbacked {
-        Some(pattern) if !is_entered(pattern) => (AdviceReason::NotEntered, format!("{} is not triggered yet", spoken(pattern))),
+        Some(pattern) if !is_entered(pattern) => (AdviceReason::NotEntered, format!("the {} has not triggered yet", spoken(pattern))),
         Some(_) if records.is_none() => (AdviceReason::NoRecord, "no track record yet".to_owned()),
         Some(pattern) => {
             let text = record(pattern).map_or_else(|| format!("no earlier {} is known", spoken(pattern)), told);
@@ -63,6 +63,9 @@ fn held(answer: &PatternsAnswer) -> Advice {
     let (reason, text) = match (ways(true), ways(false)) {
         (true, true) => (AdviceReason::Disagreement, "patterns disagree".to_owned()),
         (false, false) if answer.patterns.is_empty() => (AdviceReason::NoPattern, "no pattern in these candles".to_owned()),
+        (false, false) if answer.patterns.iter().any(is_forming) => {
+            (AdviceReason::NoPattern, "no forming pattern has a direction yet".to_owned())
+        }
         (false, false) => (AdviceReason::NoPattern, "all patterns have completed or are too old".to_owned()),
         _ => (AdviceReason::Faint, answer.deciding().next().map_or_else(String::new, |pattern| faint(answer, pattern))),
     };
@@ -73,14 +76,18 @@ fn held(answer: &PatternsAnswer) -> Advice {
 fn faint(answer: &PatternsAnswer, pattern: &Pattern) -> String {
     let name = spoken(pattern);
     if !is_entered(pattern) {
-        return format!("{name} is still forming");
+        return format!("the {name} is still forming");
     }
     match pattern.detail.as_ref().zip(answer.as_of) {
         Some((detail, as_of)) if TradeAction::of_sum(pattern.confidence) != TradeAction::Hold => {
-            format!("{name} was confirmed {} ago, too old to act on", age(as_of.0 - detail.end_time.0))
+            format!("the {name} was confirmed {} ago, too old to act on", age(as_of.0 - detail.end_time.0))
         }
-        _ => format!("{name} has a low pattern fit of {:.0}%", 100.0 * pattern.confidence),
+        _ => format!("the {name} has a low pattern fit of {:.0}%", 100.0 * pattern.confidence),
     }
+}
+
+fn is_forming(pattern: &Pattern) -> bool {
+    pattern.detail.as_ref().is_some_and(|detail| detail.status == Status::Forming)
 }
 
 fn is_entered(pattern: &Pattern) -> bool {
@@ -174,8 +181,8 @@ mod tests {
                 Because::Record,
                 "bull flag hit its target in 60.0% of 100 cases; base rate 50.0%",
             ),
-            (vec![(BullFlag, 0.4, Forming)], proven(), AdviceWord::Watch, Because::NotEntered, "bull flag is not triggered yet"),
-            (vec![(BullFlag, 0.4, Forming)], None, AdviceWord::Watch, Because::NotEntered, "bull flag is not triggered yet"),
+            (vec![(BullFlag, 0.4, Forming)], proven(), AdviceWord::Watch, Because::NotEntered, "the bull flag has not triggered yet"),
+            (vec![(BullFlag, 0.4, Forming)], None, AdviceWord::Watch, Because::NotEntered, "the bull flag has not triggered yet"),
             (
                 vec![top],
                 chance(),
@@ -192,9 +199,10 @@ mod tests {
                 "no track record yet",
             ),
             (vec![flag, (DoubleTop, -0.75, Confirmed)], proven(), AdviceWord::Hold, Because::Disagreement, "patterns disagree"),
-            (vec![(BullFlag, 0.1, Forming)], proven(), AdviceWord::Hold, Because::Faint, "bull flag is still forming"),
-            (vec![(BullFlag, 0.1, Confirmed)], proven(), AdviceWord::Hold, Because::Faint, "bull flag has a low pattern fit of 10%"),
+            (vec![(BullFlag, 0.1, Forming)], proven(), AdviceWord::Hold, Because::Faint, "the bull flag is still forming"),
+            (vec![(BullFlag, 0.1, Confirmed)], proven(), AdviceWord::Hold, Because::Faint, "the bull flag has a low pattern fit of 10%"),
             (vec![(BullFlag, 0.0, Reached)], proven(), AdviceWord::Hold, Because::NoPattern, "all patterns have completed or are too old"),
+            (vec![(BullFlag, 0.0, Forming)], None, AdviceWord::Hold, Because::NoPattern, "no forming pattern has a direction yet"),
             (vec![], None, AdviceWord::Hold, Because::NoPattern, "no pattern in these candles"),
         ];
         for (patterns, records, word, reason, text) in cases {

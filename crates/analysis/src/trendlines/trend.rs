@@ -55,7 +55,7 @@ pub struct Weights {
     pub threshold: f64,
 }
 
-/// Probability that two chartists both choose each word. They add up to 1.
+/// Probability of each trend label that two chartists both choose it. The probabilities add up to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Chances {
     pub uptrend: f64,
@@ -72,7 +72,7 @@ pub struct TrendReasons {
     pub threshold: f64,
     /// Parts of the score.
     pub parts: Vec<TrendPart>,
-    /// Probability of each word.
+    /// Probability of each trend label.
     pub chances: Chances,
 }
 
@@ -83,11 +83,11 @@ pub struct TrendPart {
     pub measure: TrendMeasure,
     /// Value of the measure.
     pub value: f64,
-    /// Addend to the score.
+    /// Contribution to the score.
     pub contribution: f64,
 }
 
-/// Measures of the trend word.
+/// Measures behind the trend label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum TrendMeasure {

@@ -85,7 +85,7 @@ const DESCRIPTIONS: &[(&str, &str)] = &[
     (
         "posts",
         "Searches social posts about ALL tokens by words; filters and sorts by reach or time. Use for \"which posts mention an \
-        airdrop?\", \"most seen posts this week\". One token: `token_posts`.",
+        airdrop?\", \"most viewed posts this week\". One token: `token_posts`.",
     ),
     (
         "trendline",
@@ -96,13 +96,13 @@ const DESCRIPTIONS: &[(&str, &str)] = &[
         "security",
         "Is it SAFE to buy? Risks of ONE token: honeypot, rug pull, scam, owner privileges, taxes, suspicious transfers and holders, \
         similar scams; score out of 100 and recommendation. `explain` adds evidence. Use for \"is it a scam?\", \"can I sell it \
-        again?\", \"can the owner mint?\". Several tokens: `security_batch`.",
+        later?\", \"can the owner mint?\". Several tokens: `security_batch`.",
     ),
     (
         "patterns",
         "Chart patterns in ONE token's price now (flags, triangles, double tops, head and shoulders), completion, projected move, and \
         `recommendedAction`, which is never stronger than the hit rate of such patterns supports and never a buy if `security` warns; \
-        `explain` adds the reason. Use for \"is there a bull flag?\", \"buy or sell by the chart?\". Up or down only: `trendline`. Past \
+        `explain` adds the reason. Use for \"is there a bull flag?\", \"does the chart say buy or sell?\". Up or down only: `trendline`. Past \
         hit rates: `track_record`.",
     ),
     (
@@ -132,7 +132,7 @@ const DESCRIPTIONS: &[(&str, &str)] = &[
     ),
     (
         "holder_counts",
-        "Number of holders of ONE token, day by day. Use for \"how did the number of holders of UNI develop?\". Who they are: `holders`. \
+        "Number of holders of ONE token, day by day. Use for \"how has the number of UNI holders changed?\". Who they are: `holders`. \
         Ranking: `holders_growth`.",
     ),
     (
@@ -202,12 +202,12 @@ const DESCRIPTIONS: &[(&str, &str)] = &[
         "How FRESH and complete the data is: files, times, rejected rows, missing tables with reasons, load failures. Use for \"how old \
         is the data?\", \"why is there no price?\". Columns of the tables: `tables`.",
     ),
-    ("jobs", "Deep analyses and their status. Use for \"is my analysis done?\". Results of one: `job_report`. It starts none."),
+    ("jobs", "Deep analyses and their status. Use for \"is my analysis done?\". Results of one: `job_report`. It cannot start jobs."),
     ("job_report", "Results of ONE deep analysis, by id from `jobs`; partial while it runs."),
     (
         "alerts",
         "The alerts the user has SET and when they fired. Use for \"which of my alerts fired?\". How often one would have fired: \
-        `rehearse_alert`. It creates none.",
+        `rehearse_alert`. It cannot create alerts.",
     ),
     (
         "rehearse_alert",

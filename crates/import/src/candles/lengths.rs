@@ -62,10 +62,7 @@ pub(super) fn of_all_rows(file: &FileToImport<'_>, sheet: &Sheet, found: &Candle
         take.manifest.set.insert("interval", Interval(step).to_string());
     }
     plan.notes.extend(is_longer.then(|| {
-        format!(
-            "assumed: its candles are {} long, as its rows are that far apart, including those without prices, which are left out",
-            Interval(step)
-        )
+        format!("assumed: its candles are {} long, like the steps between its rows; rows without prices are omitted", Interval(step))
     }));
     Ok(())
 }

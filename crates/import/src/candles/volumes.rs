@@ -108,7 +108,7 @@ impl Volume {
         let Self::Column { at, is_sure: false, .. } = self else { return None };
         let name = &sheet.names[*at];
         Some(format!(
-            "assumed: `{name}` counts tokens, as nothing in it shows USD; if it is in USD, as from Yahoo Finance and CoinMarketCap, \
+            "assumed: `{name}` counts tokens, because nothing in it shows USD; if it is in USD, as in files from Yahoo Finance and CoinMarketCap, \
              pass --volume usd"
         ))
     }

@@ -1,4 +1,4 @@
-//! Files mapped by the user: `--as TABLE --map OURS=THEIRS`. Mappings work as in `dataset.toml`, and are validated like detected ones.
+//! Files mapped by the user: `--as TABLE --map TARGET=COLUMN`. Mappings work as in `dataset.toml`, and are validated like detected ones.
 
 use super::{
     super::{

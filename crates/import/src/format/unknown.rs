@@ -162,7 +162,9 @@ fn nearest(sheet: &Sheet, options: &ImportOptions) -> Option<Refusal> {
         Some((_, near)) => {
             let contracts = || names.all(TOKEN).into_iter().find(|&at| holds_kind(sheet, at, Kind::Address));
             let own_coin = if near.table == "transfers" { transfers::of_own_coin(sheet, None, contracts()) } else { None };
-            own_coin.or_else(|| Some(refusal(sheet, near, &found(near), options)))
+            own_coin
+                .map(|refusal| Refusal { reason: format!("It {}.", refusal.reason), ..refusal })
+                .or_else(|| Some(refusal(sheet, near, &found(near), options)))
         }
         None => one_price(sheet, &names)
             .or_else(|| candles_by_rows(sheet))
@@ -431,10 +433,10 @@ fn unnamed(sheet: &Sheet) -> Refusal {
     let address = (0..sheet.names.len()).find(|&at| addresses(sheet.column(at)) > 0.9);
     let number = (0..sheet.names.len()).find(|&at| kind(sheet.column(at).take(200)) == CellKind::Number);
     let (Some(address), Some(number), true) = (address, number, sheet.names.len() < 6) else {
-        return Refusal::new(format!("{told} Map them, as in --as TABLE --map OURS=1."))
+        return Refusal::new(format!("{told} Map them, as in --as TABLE --map TARGET=1."))
             .say("as", TABLE)
             .say("map", format!("{OURS}=1"))
-            .lines("[tables.TABLE] header = false, columns = { OURS = \"1\" }");
+            .lines("[tables.TABLE] header = false, columns = { TARGET = \"1\" }");
     };
     let (address, number) = (&sheet.names[address], &sheet.names[number]);
     Refusal::new(format!(

@@ -93,8 +93,10 @@ impl Deck {
         if is_same(&before) {
             return Ok(current);
         }
-        let detail =
-            format!("Snapshot {reading} has expired, and the current one, {}, has different data. Restart with it.", current.reading);
+        let detail = format!(
+            "Snapshot {reading} has expired, and the current snapshot, {}, has different data. Start again with the current one.",
+            current.reading
+        );
         Err(Problem::new(Code::GenerationGone, detail))
     }
 

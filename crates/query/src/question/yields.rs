@@ -172,7 +172,11 @@ impl YieldQuestion {
                 _ => return Err(invalid(&pointer("", &name), "unknown field; expected `tokens` and `settings`")),
             }
         }
-        if seen_tokens { Ok(question) } else { Err(invalid("/tokens", "required: an object from token address to amount")) }
+        if seen_tokens {
+            Ok(question)
+        } else {
+            Err(invalid("/tokens", "the field is missing; expected an object from token address to amount"))
+        }
     }
 
     fn parse_settings(&mut self, value: &RawValue) -> Result<()> {

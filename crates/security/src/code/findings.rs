@@ -352,7 +352,8 @@ fn counts_as(effect: &FunctionEffect) -> Option<(AnomalyCode, f64)> {
 }
 
 fn called(effect: &FunctionEffect) -> String {
-    format!("{} by {}", beside(effect), effect.call.caller.with_article())
+    let caller = effect.call.caller.with_article();
+    if effect.call.data.is_empty() { format!("{PAYMENT} by {caller}") } else { format!("{}, called by {caller},", beside(effect)) }
 }
 
 const PAYMENT: &str = "a plain payment";

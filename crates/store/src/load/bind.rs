@@ -222,7 +222,7 @@ pub fn missing(schema: &TableSchema, manifest: &TableManifest, bound: &[Bound<'_
     }
     let by_node = |bound: &&Bound<'_>| manifest.named_by_node && BY_NODE.contains(&bound.column.name);
     let all: Vec<&Bound<'_>> = lacking(schema, bound).filter(|bound| !by_node(bound)).collect();
-    let (lacking, more) = all.split_first()?;
+    let lacking = all.first()?;
     let (table, name) = (schema.name, lacking.column.name);
     let free = names.iter().filter(|name| !bound.iter().any(|bound| bound.raw.as_ref() == Some(name)));
     let (likely, near) = match likely(lacking.column, free) {
@@ -230,10 +230,11 @@ pub fn missing(schema: &TableSchema, manifest: &TableManifest, bound: &[Bound<'_
         None => ("NAME", String::new()),
     };
     let shown = |bound: &Bound<'_>| format!("`{}` ({})", bound.column.name, bound.column.meaning);
-    let mut reason = format!("lacks the column {}", shown(lacking));
-    if !more.is_empty() {
-        write!(reason, " and {}", more.iter().map(|bound| shown(bound)).collect::<Vec<_>>().join(", ")).ok();
-    }
+    let absent: Vec<String> = all.iter().map(|bound| shown(bound)).collect();
+    let mut reason = match absent.split_last()? {
+        (last, []) => format!("lacks the column {last}"),
+        (last, before) => format!("lacks the columns {} and {last}", before.join(", ")),
+    };
     write!(
         reason,
         "; it has {}{near}; if the column has another name, add to dataset.toml: [tables.{table}.columns] {name} = \"{likely}\"",

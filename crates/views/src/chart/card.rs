@@ -251,7 +251,7 @@ fn reward_risk(detail: &PatternDetail, roomy: bool) -> Row {
         return ("reward:risk", ratio, String::new(), Role::Dim);
     }
     let entry = format!("{} {}", side(detail), format::price(Some(detail.breakout_price)));
-    let note = if roomy { format!("{entry}, then {ratio}") } else { format!("{entry}: {ratio}") };
+    let note = if roomy { format!("{ratio} if entered {entry}") } else { format!("{entry}: {ratio}") };
     ("reward:risk", "not triggered".to_owned(), note, Role::Dim)
 }
 

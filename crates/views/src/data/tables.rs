@@ -49,7 +49,7 @@ impl Fields for TableFields {
                 bad => Cell::new(format::count(bad), Role::Warning),
             })
         }),
-        F::text("findings", "problems", [13, 20], 230, |_| Value(None))
+        F::text("findings", "issues", [13, 20], 230, |_| Value(None))
             .rank(|row| row.loaded().map(|table| errors(table) as f64 * 1e9 + warnings(table) as f64))
             .cell(|row, look| row.unless_absent(|table| findings_cell(table, look)))
             .largest_first()

@@ -59,7 +59,10 @@ impl Fields for PoolFields {
         P::figure("price_impact", "impact", 9, 230, |pool| pool.price_impact.into())
             .cell(|pool, _| share(pool.price_impact, pool.is_estimate()))
             .smallest_first(),
-        P::figure("loss", "loss", 9, 250, |pool| pool.loss.into()).cell(|pool, _| share(pool.loss, pool.is_estimate())).smallest_first(),
+        P::figure("loss", "cost", 9, 250, |pool| pool.loss.into())
+            .aliases(&["cost"])
+            .cell(|pool, _| share(pool.loss, pool.is_estimate()))
+            .smallest_first(),
         P::figure("proceeds", "proceeds", 8, 245, |pool| pool.proceeds.map(f64::round).into()).counted(),
         P::figure("liquidity", "liquidity", 9, 240, |pool| pool.liquidity.into()),
         P::figure("volume24h", "vol 24h", 8, 220, |pool| pool.volume24h.into()),

@@ -7,7 +7,8 @@ use super::{
 use crate::prelude::*;
 use query::jobs::{self, Job, JobStatus};
 
-pub(super) const NO_STORE: &str = "jobs are off: cannot open their database; make the state folder writable and restart";
+pub(super) const NO_STORE: &str =
+    "jobs are unavailable here: their database is not open; in the dashboard, make the state folder writable and restart";
 
 /// From this width the tables are side by side.
 const WIDE: u16 = 130;

@@ -115,7 +115,7 @@ pub(super) fn scams(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Ve
     let mut lines = vec![PaneLine::rule("similar scams", if scams.is_empty() { String::new() } else { scams.len().to_string() })];
     if scams.is_empty() {
         let coded = answer.anomaly_detection.code_patterns.score.is_some();
-        let says = if coded { "no scam is more similar than tokens usually are" } else { "no code to compare" };
+        let says = if coded { "no known scam is unusually similar" } else { "no code to compare" };
         lines.push(PaneLine::default().at(LEFT, says, Role::Dim));
         lines.push(PaneLine::default());
         return lines;
@@ -123,7 +123,7 @@ pub(super) fn scams(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Ve
     let name_width = name_width(scams, look);
     if let Some(alike) = answer.explanation.as_ref().and_then(|explanation| explanation.token_similarity) {
         let [median, tail] = [alike.median, alike.tail].map(percent);
-        let says = format!("for comparison: two tokens are {median} similar at the median, 99% of pairs at most {tail}");
+        let says = format!("for comparison: the median pair of tokens is {median} similar, and 99% of pairs are at most {tail} similar");
         lines.extend(PaneLine::wrapped(None, LEFT, &says, look.width, 2, Role::Dim));
     }
     for (i, scam) in scams.iter().enumerate() {

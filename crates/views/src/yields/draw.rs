@@ -90,8 +90,8 @@ pub(super) fn summary(buffer: &mut Buffer, area: Rect, plan: &YieldPlan, level: 
     ];
     pairs(buffer, row(0), &figures, context);
     let (word, sentence, role) = match explained.gap_percent {
-        Some(gap) if format::fixed(gap, 2) == "0.00" => ("proved", format!("optimal for {level} risk"), Role::Up),
-        Some(gap) => ("proved", format!("within {}% of the optimum for {level} risk", format::fixed(gap, 2)), Role::Up),
+        Some(gap) if format::fixed(gap, 2) == "0.00" => ("proven", format!("optimal for {level} risk"), Role::Up),
+        Some(gap) => ("proven", format!("within {}% of the optimum for {level} risk", format::fixed(gap, 2)), Role::Up),
         None => ("nothing allocated", "a better plan may exist".to_owned(), Role::Warning),
     };
     pairs(buffer, row(1), &[(word, sentence, role), ("upper bound", usd(explained.upper_bound_usd), Role::Text)], context);

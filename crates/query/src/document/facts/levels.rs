@@ -87,14 +87,14 @@ fn height(pattern: &Value) -> String {
     format!("{height}, measured from the breakout")
 }
 
-/// `0.94`, or `entry above 0.8926, then 0.94`.
+/// `0.94`, or `0.94 if entered above 0.8926`.
 fn reward_risk(pattern: &Value) -> String {
     let ratio = number(&pattern["rewardRisk"], 2);
     if pattern["status"] != "forming" {
         return ratio;
     }
     let side = if pattern["direction"] == "up" { "above" } else { "below" };
-    format!("entry {side} {}, then {ratio}", price(&pattern["breakoutPrice"]))
+    format!("{ratio} if entered {side} {}", price(&pattern["breakoutPrice"]))
 }
 
 /// Hit rate of earlier patterns, next to the base rate of random entries with the same targets and stops. They were detected in real time, so

@@ -69,8 +69,8 @@ pub(super) fn section(token: &Value, stale: Option<&str>) -> PartSection {
     Ok(section)
 }
 
-/// `: their balance changed by +0.1% from 2026-01-01 to 2026-01-08`.
+/// `; their balance changed by +0.1% from 2026-01-01 to 2026-01-08`.
 fn whales(change: &Value) -> String {
-    let percent = change["percent"].as_f64().map(|percent| format!(": their balance changed by {percent:+.1}%"));
+    let percent = change["percent"].as_f64().map(|percent| format!("; their balance changed by {percent:+.1}%"));
     percent.map_or_else(String::new, |text| format!("{text} from {} to {}", word(&change["from"]), word(&change["to"])))
 }

@@ -103,7 +103,7 @@ fn the_summary_has_five_sentences_and_says_what_is_missing() {
                 (1, "There is not enough data for a security verdict, and the chart advice is “watch”: no track record yet."),
                 (
                     3,
-                    "4 security checks found a risk, among others: bought tokens cannot be sold (honeypot); sells are taxed; its code can be \
+                    "4 security checks found risks, including: bought tokens cannot be sold (honeypot); sells are taxed; its code can be \
                      replaced (proxy).",
                 ),
             ],
