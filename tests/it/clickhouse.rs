@@ -215,10 +215,10 @@ const TROUBLES: &[(Trouble, &str)] = &[
     (Trouble::Broken(2_900), "closed the connection early"),
     (Trouble::Behind(10_000), "failed with code 395"),
     (Trouble::Behind(2_900), "failed with code 395"),
-    (Trouble::Cut(0), "unreadable rows"),
-    (Trouble::Cut(100_000), "unreadable rows"),
+    (Trouble::Cut(0), "unreadable "),
+    (Trouble::Cut(100_000), "unreadable "),
     (Trouble::Stall(50_000), "timed out after 1 s"),
-    (Trouble::Noise, "unreadable rows"),
+    (Trouble::Noise, "unreadable "),
     (Trouble::Fails(500, 201), "quota is used up"),
     (Trouble::Fails(500, 241), "needs more memory"),
     (Trouble::Fails(500, 279), "is unreachable"),
@@ -281,7 +281,7 @@ fn without_the_engine_the_rows_of_the_last_load_stay_and_say_so() {
         assert_eq!(first.identity, later.identity);
         let table = later.table("candles").unwrap();
         assert!(table.remote.as_ref().is_some_and(|remote| remote.as_of.is_some() && remote.sources == ["warehouse"]));
-        assert!(table.findings.kept().iter().any(|finding| finding.reason.starts_with("is as of 2")));
+        assert!(table.findings.kept().iter().any(|finding| finding.reason.starts_with("the rows are from 2")));
         // A partial transfer of new rows is rejected.
         bench.server.shared.down.store(false, Ordering::Release);
         bench.server.put("candles", candles(4_000));
@@ -328,7 +328,7 @@ fn no_query_is_sent_before_the_person_agrees() {
     }
     // A dataset cannot name a server, only a source from the configuration.
     let wire = wire_of(Vec::new(), Consent::Always);
-    assert!(reason(&bench.load(&wire, 1_000)).contains("say [sources.warehouse] kind = \"clickhouse\""));
+    assert!(reason(&bench.load(&wire, 1_000)).contains("[sources.warehouse] kind = \"clickhouse\""));
     assert!(reason(&bench.data.load(None, 1_000).unwrap()).contains("only local files are read"));
     assert_eq!(bench.server.queries(), Vec::<String>::new());
 }

@@ -133,7 +133,7 @@ mod tests {
             assert!(Manifest::parse(&edited).unwrap().tables["transfers"].columns["value"].approximate);
         }
         let inline = "[tables.transfers]\ncolumns = { value = 'v' }\n";
-        assert!(with_approximate(inline, "transfers", "value").unwrap_err().contains("write columns.value.approximate = true there"));
+        assert!(with_approximate(inline, "transfers", "value").unwrap_err().contains("columns.value.approximate = true"));
     }
 
     #[test]

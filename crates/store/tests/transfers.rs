@@ -290,7 +290,7 @@ fn holders_are_counted_by_day_and_compared_with_the_chain() {
     node.set().block = 1_001;
     let differing = load(data.path(), &wire);
     let says = told(&differing, "holder_counts");
-    assert!(says.contains("have another balance on the chain than their transfers add up to, such as 0x"), "{says}");
+    assert!(says.contains("have an on-chain balance that differs from the sum of their transfers, such as 0x"), "{says}");
     assert!(says.contains("by transfers, 77777 by balanceOf (base units)") && says.starts_with("Warning"), "{says}");
 }
 

@@ -186,7 +186,7 @@ mod tests {
             ("s3://b/../x", "has no file path"),
             ("s3://a b/x", "has no valid host or bucket"),
             ("hf://models/me/set/x", "has no dataset name"),
-            ("hf://datasets/me/x.csv", "names no"),
+            ("hf://datasets/me/x.csv", "has no file path"),
         ] {
             let error = UrlPattern::parse(text).expect_err(text);
             assert!(error.contains(says), "{text}: {error}");

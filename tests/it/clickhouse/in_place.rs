@@ -175,7 +175,7 @@ fn a_table_that_cannot_stay_in_place_says_why() {
             let dataset = bench.load(&bench.wire_for(*trouble), 1_000);
             let table = dataset.table("candles").unwrap();
             let told = if seen { table.findings.kept()[0].reason.clone() } else { super::reason(&dataset) };
-            assert_eq!((told.contains(says), told.starts_with("is as of 2")), (true, seen), "{trouble:?}: {told}");
+            assert_eq!((told.contains(says), told.starts_with("the rows are from 2")), (true, seen), "{trouble:?}: {told}");
             assert_eq!(table.height(), if seen { 10_000 } else { 0 }, "{trouble:?}");
         }
         assert_eq!(bench.load(&bench.wire(), 1_000).table("candles").unwrap().height(), 10_000);
@@ -195,7 +195,7 @@ fn offline_at_the_start_what_was_fetched_before_is_answered() {
         let dataset = start();
         let table = dataset.table("candles").unwrap();
         assert!(table.remote.as_ref().is_some_and(|remote| remote.as_of.is_some()), "{:?}", table.remote);
-        assert!(dataset.stale_tables().is_some_and(|said| said.contains("`candles` of 2")), "{:?}", dataset.stale_tables());
+        assert!(dataset.stale_tables().is_some_and(|said| said.contains("`candles` from 2")), "{:?}", dataset.stale_tables());
         let api = api_over(bench.path(), dataset);
         assert_eq!(ask(&api, "/tokens"), market);
         let (_, body) = ask(&api, "/datasets");

@@ -29,7 +29,7 @@ fn broken(bench: &Bench, breaks: Break) -> Arc<Wire> {
 /// Failures, and parts of the message to the user.
 const TROUBLES: &[(&str, Break, &[&str])] = &[
     ("is unreachable", |server, _| server.shared.down.store(true, Ordering::Release), &[]),
-    ("a table that was dropped", |server, _| server.refuse(404, 60), &["is not there (code 60)"]),
+    ("a table that was dropped", |server, _| server.refuse(404, 60), &["does not exist (code 60)"]),
     ("a wrong password", |server, _| server.refuse(403, 516), &["`user` and `password_env` in [sources.warehouse] of config.toml"]),
     ("no right", |server, _| server.refuse(403, 497), &["is not readable: the user lacks the privilege"]),
     ("a busy server", |server, _| server.refuse(500, 202), &["too many queries"]),
@@ -68,7 +68,7 @@ fn rows_of_the_last_load_stay_whatever_goes_wrong_at_the_engine() {
             let table = later.table("candles").unwrap();
             assert_eq!((table.height(), &table.state), (3_000, &TableState::Loaded), "{name}: {:?}", table.state);
             assert!(table.remote.as_ref().is_some_and(|remote| remote.as_of.is_some()), "{name}");
-            let old = table.findings.kept().iter().find(|finding| finding.reason.starts_with("is as of 2")).expect(name);
+            let old = table.findings.kept().iter().find(|finding| finding.reason.starts_with("the rows are from 2")).expect(name);
             assert_eq!(old.severity, Severity::Warning);
             for says in [&["`clickhouse://warehouse/market.candles`"], *says].concat() {
                 assert!(old.reason.contains(says), "{name}: {}", old.reason);

@@ -264,7 +264,7 @@ fn without_usable_tokens_there_is_one_clear_line() {
         (empty.path(), "is empty; add a `tokens` table"),
         (bad_toml.path(), "dataset.toml, line 1: unknown key `titel`; did you mean `title`?"),
         (bad_tokens.path(), "is unusable: `tokens.csv` lacks the columns `token_address`"),
-        (&empty.path().join("nowhere"), "cannot be read"),
+        (&empty.path().join("nowhere"), "cannot read the dataset folder"),
     ] {
         let error = load(folder, &Silent).expect_err(expected).to_string();
         assert!(error.contains(expected), "{error}");

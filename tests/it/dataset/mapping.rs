@@ -67,7 +67,7 @@ fn the_interval_is_the_most_frequent_step_and_given_ones_are_spelled_one_way() {
     assert_eq!(column(&dataset, "candles", "interval"), ["1h", "1h", "1h", "1h", "1h", "1h", "1d", "4h"]);
     let found = findings(table(&dataset, "candles"));
     assert_eq!(found.len(), 2, "{found:?}");
-    assert!(found[0].starts_with("Warning candles.csv:9 interval `daily`: expected a length"), "{found:?}");
+    assert!(found[0].starts_with("Warning candles.csv:9 interval `daily`: expected an interval"), "{found:?}");
     assert!(found[1].starts_with("Warning candles.csv:7: a later row has the same"), "{found:?}");
 }
 
@@ -83,7 +83,7 @@ fn raw_balances_are_divided_by_the_tokens_decimals() {
     assert_eq!(balances, [Some(1.157_920_892_373_162e59), Some(2.5)]);
     let found = findings(table(&dataset, "holders"));
     assert!(found[0].starts_with("Warning holders.csv:3 balance `5`: the token's decimals are unknown"), "{found:?}");
-    assert!(found[1].starts_with("Warning holders.csv:4 balance `1.5`: expected a whole number of smallest units"), "{found:?}");
+    assert!(found[1].starts_with("Warning holders.csv:4 balance `1.5`: expected a whole number of base units"), "{found:?}");
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn what_is_empty_in_every_row_is_told_once() {
     assert_eq!(tiers.findings.count(Severity::Note), 20);
     let labels = table(&dataset, "labels");
     assert_eq!(findings(labels).len(), 1);
-    assert!(findings(labels)[0].starts_with("Error labels.csv:1 label: empty, and expected"), "a row alone keeps its number");
+    assert!(findings(labels)[0].starts_with("Error labels.csv:1 label: the cell is empty; expected"), "a row alone keeps its number");
 }
 
 #[test]

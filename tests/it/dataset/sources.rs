@@ -57,7 +57,7 @@ fn rows_are_kept_by_range_and_by_being_of_a_token_of_ours() {
     assert_eq!(findings(table(&dataset, "candles")), ["Note candles.csv: `where` excludes 3 of 4 rows"]);
     let toml = "[tables.candles.where]\nopen = { min = 'soon' }\n";
     let dataset = load_texts(&[("candles.csv", &text), ("dataset.toml", toml)]).expect("loads");
-    assert!(format!("{:?}", table(&dataset, "candles").state).contains("`soon` of [where]"));
+    assert!(format!("{:?}", table(&dataset, "candles").state).contains("`soon` in `where`"));
 }
 
 #[test]

@@ -31,7 +31,7 @@ fn no_request_is_sent_before_the_person_agrees() {
     for consent in [Consent::Never, Consent::Ask] {
         let wire = wire_with(WireOptions { consent, ..options(&bench.server) });
         let error = bench.load(&wire).unwrap_err().to_string();
-        assert!(error.contains("`s3://bucket/t.csv` is not asked"), "{error}");
+        assert!(error.contains("`s3://bucket/t.csv` is blocked"), "{error}");
         assert_eq!((bench.server.requests(), wire.figures()), (0, Traffic::default()));
         let open = origins_to_agree(bench.path(), &wire);
         assert_eq!(open.len(), if consent == Consent::Ask { 2 } else { 0 }, "{open:?}");
@@ -58,7 +58,7 @@ fn offline_the_rows_of_the_last_load_stay_and_say_how_old_they_are() {
             let (a, b) = (first.table(name).unwrap(), later.table(name).unwrap());
             assert_eq!(a.height(), b.height());
             assert!(a.remote.as_ref().unwrap().as_of.is_none() && b.remote.as_ref().unwrap().as_of.is_some());
-            assert!(b.findings.kept().iter().any(|finding| finding.reason.starts_with("is as of 2")), "{:?}", b.findings.kept());
+            assert!(b.findings.kept().iter().any(|finding| finding.reason.starts_with("the rows are from 2")), "{:?}", b.findings.kept());
         }
         // A part that was never fetched is missing, with a finding.
         bench.server.shared.down.store(false, Ordering::Release);
@@ -134,7 +134,7 @@ fn a_lake_over_the_budget_is_named_by_its_footers_before_any_row_is_fetched() {
     };
     let (state, height, bytes) = load(400_000);
     assert!(
-        state.contains("There are 3 Parquet files of ") && state.contains(", of 120,000 rows") && state.contains("FROM s3("),
+        state.contains("The table has 3 Parquet files of ") && state.contains(" in 120,000 rows") && state.contains("FROM s3("),
         "{state}"
     );
     assert!(height == 0 && bytes < 250_000, "{height} {bytes}");

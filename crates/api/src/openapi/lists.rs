@@ -192,7 +192,7 @@ mod tests {
                         other => panic!("{other:?} has a pattern that nothing reads"),
                     };
                     match taken {
-                        Err(problem) if problem.detail.contains("expected the fast period before the slow one") => {}
+                        Err(problem) if problem.detail.contains("expected a fast period below the slow one") => {}
                         // Whether a token has the symbol is told by the data.
                         Err(problem) if problem.code == Code::InvalidAddress => {}
                         Err(problem)

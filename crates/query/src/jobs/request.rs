@@ -89,7 +89,7 @@ mod tests {
             ("{}".into(), Code::InvalidValue, "`token_addresses`"),
             (r#"{"token_address":"0x12"}"#.into(), Code::InvalidValue, "`/token_address`"),
             (r#"{"token_address":null}"#.into(), Code::InvalidValue, "`/token_address`"),
-            (r#"{"token_addresses":[]}"#.into(), Code::InvalidValue, "0 tokens: expected 1 to 100"),
+            (r#"{"token_addresses":[]}"#.into(), Code::InvalidValue, "0 tokens; expected 1 to 100"),
             (r#"{"token_addresses":"x"}"#.into(), Code::InvalidValue, "expected an array"),
             (format!(r#"{{"token_addresses":["{UNI}",7]}}"#), Code::InvalidValue, "`/token_addresses/1`"),
             (format!(r#"{{"token_addresses":[{}]}}"#, many.join(",")), Code::InvalidValue, "101 tokens"),

@@ -259,11 +259,11 @@ mod tests {
     #[test]
     fn a_batch_takes_up_to_a_hundred_valid_addresses() {
         for (query, says) in [
-            (String::new(), "`addresses` is missing"),
-            ("addresses=".into(), "`addresses` is missing"),
-            ("addresses=,".into(), "`addresses` is missing"),
+            (String::new(), "`addresses` is required"),
+            ("addresses=".into(), "`addresses` is required"),
+            ("addresses=,".into(), "`addresses` is required"),
             (format!("addresses={},0x12", addresses("1")), "`addresses` has `0x12` in place 2"),
-            (format!("addresses={}", addresses(&"1".repeat(101))), "`addresses` has 101 addresses: expected at most 100"),
+            (format!("addresses={}", addresses(&"1".repeat(101))), "`addresses` has 101 addresses; expected at most 100"),
         ] {
             let refused = ask::<CandleBatchQuestion>(&query).unwrap_err();
             assert!(refused.code.status() == 400 && refused.detail.starts_with(says), "{query}: {refused}");

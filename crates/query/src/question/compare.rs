@@ -363,8 +363,8 @@ mod tests {
     #[test]
     fn what_cannot_be_compared_says_why() {
         for (query, code, says) in [
-            (addresses("1"), Code::InvalidParameter, "names one token"),
-            (addresses("11"), Code::InvalidParameter, "names one token"),
+            (addresses("1"), Code::InvalidParameter, "needs at least two tokens"),
+            (addresses("11"), Code::InvalidParameter, "needs at least two tokens"),
             (addresses("13"), Code::NoCandles, "no candle at the same time"),
             (addresses("14"), Code::NoCandles, ""),
             (addresses("15"), Code::TokenNotFound, ""),

@@ -105,7 +105,7 @@ mod tests {
             format!("[[quote]]\nchain = \"{chain}\"\n{row}")
         };
         for (text, says) in
-            [(quote("etherium", "1.0"), "no chain"), (quote("eth", "nan"), "`worth` of `W`"), (quote("eth", "-1.0"), "`worth`")]
+            [(quote("etherium", "1.0"), "is not a known chain"), (quote("eth", "nan"), "`worth` of `W`"), (quote("eth", "-1.0"), "`worth`")]
         {
             let reason = with_own(&text).expect_err("no table");
             assert!(reason.contains(says), "{reason}");

@@ -250,7 +250,7 @@ mod tests {
             thread::sleep(Duration::from_millis(1));
         }
         allowed.store(usize::MAX, Ordering::Release);
-        assert!(seen[1].ends_with(" of 100,000 rows to slow.csv · Esc stops it"), "{seen:?}");
+        assert!(seen[1].ends_with(" of 100,000 rows to slow.csv · Esc stops"), "{seen:?}");
         assert!(bench.app.deadline().is_some());
         assert_eq!(ended(&mut bench), format!("exported 100,000 rows to {}", bench.folder.path().join("slow.csv").display()));
         assert_eq!(fs::read_to_string(bench.folder.path().join("slow.csv")).unwrap().lines().count(), 100_001);

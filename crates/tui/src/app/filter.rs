@@ -220,8 +220,8 @@ mod tests {
         };
         for (keys, shown, says) in [
             ("/swap", [true, false], ""),
-            (" pri", [true, false], "goes on as price>"),
-            ("ce", [true, false], "goes on as price>"),
+            (" pri", [true, false], "complete it to price>"),
+            ("ce", [true, false], "complete it to price>"),
             (">", [true, false], "price>"),
             ("1⏎", [true, false], "price>1"),
         ] {

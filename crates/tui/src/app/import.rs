@@ -187,7 +187,7 @@ mod tests {
         bench.app.run(Command::Import(said));
         bench.until("Enter import");
         bench.keys("⏎");
-        bench.until("2 rows imported");
+        bench.until("imported 2 rows");
         assert!(bench.files().contains(&"holders.parquet".to_owned()), "{:?}", bench.files());
     }
 

@@ -201,7 +201,7 @@ mod tests {
             let area = Rect::new(0, 0, width, height);
             let mut buffer = Buffer::empty(area);
             dialog.draw(&mut buffer, area, &Theme::default());
-            assert_eq!(widgets::picture::text(&buffer).contains("periods of 2 to 500"), width >= 60, "{width}x{height}");
+            assert_eq!(widgets::picture::text(&buffer).contains("2 to 500"), width >= 60, "{width}x{height}");
         }
     }
 }

@@ -182,7 +182,7 @@ fn bad_candles_and_few_of_them_are_shown_without_a_pattern() {
         }
         view.choices.timeframe = Timeframe::default();
         let text = stage.text(&mut view, 140, 38);
-        let says = if rows.is_empty() { "hold no candles" } else { "no pattern in these candles" };
+        let says = if rows.is_empty() { "No candles of token" } else { "no pattern in these candles" };
         assert!(text.contains(says), "{name}:\n{text}");
         stage.draw_in_odd_sizes(&mut view);
     }

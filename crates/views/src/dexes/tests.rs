@@ -94,7 +94,7 @@ fn the_amount_is_typed_and_every_pool_is_shown_with_its_loss() {
     assert_eq!(view.own_line("sell"), "50000", "what Esc restores");
     assert_eq!(view.filter(), Some("uni"), "the filter stays");
     let one = stage.text(&mut view, 80, 24);
-    assert!(one.contains("sell 50,000 USD"), "{one}");
+    assert!(one.contains("sell $50,000"), "{one}");
     let wide = stage.text(&mut view, 140, 38);
     assert!(wide.contains("PROCEEDS") && wide.contains("IMPACT"), "{wide}");
     stage.act(&mut view, Action::EveryPool);

@@ -219,7 +219,7 @@ fn a_job_is_started_watched_and_read_from_the_store() {
     until(&stage, &mut view, &|view| view.job().is_some_and(|job| job.status.ended()));
     assert_eq!(view.job().map(|job| (job.tasks.len(), rows::ended(job))), Some((6, 6)));
     let said = stage.look(|context| view.act(Action::Terminate, context));
-    assert!(matches!(&said, Effect::Warn(says) if says.contains("is already ")), "{said:?}");
+    assert!(matches!(&said, Effect::Warn(says) if says.contains("already ended")), "{said:?}");
     // Its beginning stands under the tasks where there is room.
     assert!(view.preview.is_none());
     stage.draw_now(&mut view, 140, 42);

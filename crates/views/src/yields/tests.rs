@@ -60,7 +60,7 @@ fn amounts_of_any_size_are_never_cut() {
 fn where_there_is_room_for_one_thing_the_panes_are_reached_by_key() {
     let (mut stage, mut view) = stage();
     view.set_filter("12.5 WETH, 250k USDC", &stage.context()).expect("a wallet");
-    for says in ["PROTOCOL", "compared", "allocation", "steps", "PROTOCOL"] {
+    for says in ["PROTOCOL", "comparison", "allocation", "steps", "PROTOCOL"] {
         let text = stage.text(&mut view, 60, 12);
         assert!(text.contains(says), "{says}\n{text}");
         stage.act(&mut view, Action::NextPane);

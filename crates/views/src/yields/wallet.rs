@@ -200,7 +200,7 @@ mod tests {
             ("1 WBTC", "is not a token in the data"),
             ("1 USDC@arb", "is not a token in the data"),
             ("0.0000001 USDC", "at most 6 after the point"),
-            ("-1 USDC", "no amount of USDC"),
+            ("-1 USDC", "is not an amount of USDC"),
             ("1 NOD", "decimals of"),
             ("{", "not valid JSON"),
         ] {

@@ -170,10 +170,10 @@ mod tests {
         let run = |words: &[&str], limit| command(words).expect("a command").run(&message(1, "a"), limit, &|| false);
         assert_eq!(run(&["true"], LIMIT), Ok(()));
         for (words, limit, says) in [
-            (&["no-such-program-here"][..], LIMIT, "is not found: name its path"),
-            (&["sh", "-c", "exit 3"], LIMIT, "ends with exit code 3"),
-            (&["/"], LIMIT, "may not be executed"),
-            (&["sleep", "600"], Duration::from_millis(50), "does not end, and was killed after 0 s"),
+            (&["no-such-program-here"][..], LIMIT, "was not found; set its full path"),
+            (&["sh", "-c", "exit 3"], LIMIT, "exited with code 3"),
+            (&["/"], LIMIT, "is not executable"),
+            (&["sleep", "600"], Duration::from_millis(50), "did not finish within 0 s and was killed"),
         ] {
             assert_eq!(run(words, limit), Err(says.to_owned()), "{words:?}");
         }
