@@ -217,10 +217,7 @@ fn get_tells_of_a_table_that_cannot_be_read() {
     desk.write("bad/candles.parquet", "garbage");
     for format in ["json", "csv", "table"] {
         let (code, out, err) = desk.run(&["get", "/tokens", "--data", "bad", "--format", format]);
-        assert!(
-            code == 1 && out.contains("UNI") && err.contains("unreadable tables: `candles`: "),
-            "{code} {out} {err}"
-        );
+        assert!(code == 1 && out.contains("UNI") && err.contains("unreadable tables: `candles`: "), "{code} {out} {err}");
     }
 }
 

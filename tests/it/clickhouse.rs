@@ -328,7 +328,7 @@ fn no_query_is_sent_before_the_person_agrees() {
     }
     // A dataset cannot name a server, only a source from the configuration.
     let wire = wire_of(Vec::new(), Consent::Always);
-    assert!(reason(&bench.load(&wire, 1_000)).contains("[sources.warehouse] kind = \"clickhouse\""));
+    assert!(reason(&bench.load(&wire, 1_000)).contains("add [sources.warehouse] with kind = \"clickhouse\""));
     assert!(reason(&bench.data.load(None, 1_000).unwrap()).contains("only local files are read"));
     assert_eq!(bench.server.queries(), Vec::<String>::new());
 }

@@ -201,7 +201,7 @@ fn a_failed_load_leaves_the_generation_before() {
     }
     assert_eq!(desk.deck.stale(), None);
     fs::remove_dir_all(&desk.folder).unwrap();
-    assert!(desk.failure().contains("cannot be read"));
+    assert!(desk.failure().contains("cannot read"));
     assert_eq!(desk.current(), (1, 1));
     write(&desk.folder, 5);
     desk.until((5, 5));

@@ -11,7 +11,21 @@ use crate::architecture::{Source, sources};
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
 /// Files, texts in them that may contain a banned phrase, and why.
-const EXCEPTIONS: &[(&str, &str, &str)] = &[];
+const EXCEPTIONS: &[(&str, &str, &str)] = &[
+    ("src/cli/doctor/checks.rs", "mend", "a field of the JSON"),
+    ("src/cli/doctor.rs", "mend", "a field of the JSON"),
+    ("query/src/question/rehearsal.rs", "/alerts/rehearse", "a path of the API"),
+    ("code/effects.rs", "stranger", "a value of the JSON"),
+    ("code/findings.rs", "stranger", "a value of the JSON"),
+    ("code/people.rs", "stranger", "an address is derived from it"),
+    ("security/proof.rs", "stranger", "a value of the JSON"),
+    ("sum/asked.rs", "% 32)", "SQL"),
+    ("sum/chart.rs", "% ms", "SQL"),
+    ("keymap/table.rs", "favourite", "a word that people search for"),
+    ("keymap/table.rs", "analyse", "a word that people search for"),
+    ("config.toml", "colour_blind", "the name of a setting"),
+    ("benches/figures.md", "", "rows that the benchmarks print"),
+];
 
 struct Text {
     file: String,
@@ -93,7 +107,7 @@ fn pages(folder: &Path, found: &mut Vec<Text>) {
 
 fn texts() -> Vec<Text> {
     let mut found = Vec::new();
-    for source in ["src", "crates"].into_iter().flat_map(sources) {
+    for source in ["src", "crates"].into_iter().flat_map(sources).filter(|source| !source.path.contains("/tests/")) {
         let tokens = source.text.parse().unwrap_or_else(|error| panic!("{}: {error}", source.path));
         literals(&source, tokens, &mut (0, String::new()), &mut found);
     }

@@ -58,10 +58,10 @@ enum SheetSource {
 
 impl Sheet {
     /// The table in delimited text, given its first rows, and the layout as far as it is known.
-    pub(super) fn separated(rows: &[NumberedRow], layout: Layout) -> Option<Self> {
+    pub(super) fn separated(rows: &[NumberedRow], layout: &Layout) -> Option<Self> {
         let laid = header::text_layout(rows)?;
         let delimiter = layout.delimiter;
-        let layout = Layout { skip: laid.skip, names: Some(laid.names.clone()), joins_first: laid.joins_first, ..layout };
+        let layout = Layout { skip: laid.skip, names: Some(laid.names.clone()), joins_first: laid.joins_first, ..*layout };
         let first = rows[laid.first.min(rows.len())..].iter().take(ROWS).map(|(_, row)| laid.joined(row.clone())).collect();
         Some(Self::laid(laid, first, delimiter == Some(b';'), SheetSource::Separated(layout)))
     }

@@ -377,7 +377,7 @@ fn text_shape(place: &FileLocation, name: &str, head: &[u8], notes: &mut Vec<Str
     if rows.is_empty() {
         return Err("cannot be read as rows of text".to_owned());
     }
-    let sheet = Sheet::separated(&rows, Layout { delimiter: Some(delimiter), encoding, blanks, ..Layout::default() });
+    let sheet = Sheet::separated(&rows, &Layout { delimiter: Some(delimiter), encoding, blanks, ..Layout::default() });
     Ok((FileShape::Rows(rows.into_iter().map(|(_, row)| row).collect()), sheet))
 }
 

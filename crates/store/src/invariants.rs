@@ -145,7 +145,7 @@ pub const RULES: &[Rule] = rules! {
         "the price is far from the latest close; results, screens and alerts use the price (delete it to use the close)";
     one_token KeptOut Test::SeveralRows,
         ["tokens.token_address"] needs ["tokens.symbol", "tokens.decimals", "tokens.price"]
-        "two tokens share this address (their symbols or decimals differ, or their prices by more than 10%), and only one is used: the listed one, else the one with the largest market cap, on the most chains, or the first; rows of the address in other tables count for that one";
+        "two tokens share this address (their symbols or decimals differ, or their prices by more than 10%), and only one is used: the listed one, or the one with the largest market cap, on the most chains, or the first; rows of the address in other tables count for that one";
     unit_of_volume Stays Test::SeveralRows,
         ["candles.volume"] needs ["candles.close"]
         "from this row on, the volume changes by a factor of about the price: it switches between tokens and USD";

@@ -117,7 +117,7 @@ fn take_answers(answers: &TerminalAnswers, app: &mut App, screen: &mut Screen) {
     match app.setup.graphics.protocol(answers, variable).and_then(|protocol| protocol.map(sized).transpose()) {
         Ok(pictures) => screen.show_pictures(pictures),
         Err(reason) if app.setup.graphics != Graphics::Auto => {
-            app.say(format!("graphics: {reason}, so charts are drawn in characters"), true)
+            app.say(format!("graphics: {reason}, so charts are drawn in characters"), true);
         }
         Err(_) => {}
     }

@@ -39,7 +39,7 @@ fn what_one_server_gave_is_not_shown_for_another_of_the_same_name() {
         assert_eq!(bench.load(&bench.wire(), 200_000).table("candles").unwrap().height(), 300);
         // Nor for a source that is no longer configured: its server is unknown.
         for (sources, says) in
-            [(vec![source("http://127.0.0.1:9")], "is unreachable"), (Vec::new(), "[sources.warehouse] kind = \"clickhouse\"")]
+            [(vec![source("http://127.0.0.1:9")], "is unreachable"), (Vec::new(), "add [sources.warehouse] with kind = \"clickhouse\"")]
         {
             let dataset = bench.load(&wire_of(sources, Consent::Always), 200_000);
             let table = dataset.table("candles").unwrap();

@@ -45,7 +45,7 @@ const TROUBLES: &[(&str, Break, &[&str])] = &[
             server.shared.estimate.store(6_000, Ordering::Release);
             source.scan_rows_max = 5_999;
         },
-        &["would read 6,000 rows there"],
+        &["would scan 6,000 rows"],
     ),
 ];
 

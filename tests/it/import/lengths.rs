@@ -161,7 +161,7 @@ fn rows_without_prices_show_how_long_candles_are() {
     };
     let (nan, zero) = ("NaN,NaN,NaN,NaN,NaN", "0,0,0,0,0");
     let rare = |nth: i64| nth % 7 == 0 || nth % 9 == 0;
-    let rule = "assumed: its candles are 1m long, as its rows are that far apart";
+    let rule = "assumed: its candles are 1m long, like the steps between its rows";
     for (what, text, interval, assumed, asked) in [
         ("rare trades", text(60, nan, &rare), 60_000, true, None),
         ("rare trades, with zeros", text(60, zero, &rare), 60_000, true, None),

@@ -227,7 +227,14 @@ fn times_of_common_programs_are_read() {
     let day = 24 * HOUR_MS;
     let first = 1_709_251_200_000;
     for (what, name, time, step, begins, says) in [
-        ("HistData", "DAT_ASCII_UNIUSD_M1_202403.csv", "202403{d} {h}0000", HOUR_MS, first, "assumed: its times are in UTC; HistData"),
+        (
+            "HistData",
+            "DAT_ASCII_UNIUSD_M1_202403.csv",
+            "202403{d} {h}0000",
+            HOUR_MS,
+            first,
+            "assumed: its times are in UTC; files with such names are usually from HistData",
+        ),
         ("ISO 8601, short", "a.csv", "202403{d}T{h}0000Z", HOUR_MS, first, ""),
         ("JavaScript", "a.csv", "Fri Mar {d} 2024 {h}:00:00 GMT+0100 (Central European Standard Time)", HOUR_MS, first - HOUR_MS, ""),
         ("closes of days", "a.csv", "2024-03-{n} 23:58:00", day, first, "the ends of the candles"),

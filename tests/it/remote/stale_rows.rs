@@ -89,7 +89,7 @@ const TROUBLES: &[(&str, Break, &[&str])] = &[
             server.put("more.csv", candles(100, 300));
             server.trouble([Trouble::None, Trouble::None].into_iter().chain(std::iter::repeat_n(Trouble::Change, 40)));
         },
-        &["changed while being read"],
+        &["changed while it was read"],
     ),
 ];
 
@@ -112,7 +112,8 @@ fn rows_of_the_last_load_stay_whatever_goes_wrong_at_the_server() {
                 assert_eq!((table.height(), &table.state), (196, &TableState::Loaded), "{name}: {:?}", table.state);
                 assert!(table.remote.as_ref().is_some_and(|remote| remote.as_of.is_some()), "{name}");
                 let told = reasons(&later);
-                let old = told.iter().find(|reason| reason.starts_with("the rows are from 2")).unwrap_or_else(|| panic!("{name}: {told:?}"));
+                let old =
+                    told.iter().find(|reason| reason.starts_with("the rows are from 2")).unwrap_or_else(|| panic!("{name}: {told:?}"));
                 for says in *says {
                     assert!(old.contains(says), "{name}: {old}");
                 }

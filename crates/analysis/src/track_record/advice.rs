@@ -217,7 +217,7 @@ mod tests {
         old.patterns[0].confidence = 0.91;
         old.as_of = Some(model::time::Time(41 * DAY_MS));
         let given = advice(&old, None, false);
-        assert_eq!((given.reason, given.text.as_str()), (AdviceReason::Faint, "double top was confirmed 5w ago, too old to act on"));
+        assert_eq!((given.reason, given.text.as_str()), (AdviceReason::Faint, "the double top was confirmed 5w ago, too old to act on"));
     }
 
     #[test]

@@ -242,9 +242,7 @@ mod tests {
             missing: Arc::new(MissingState { accounts: [token].into(), ..MissingState::default() }),
         };
         // Both are asked for, and none can be read; one, and the other is answered.
-        for (wanted, answered) in
-            [(2, None), (1, Some("Cannot read the on-chain state of `0x0000000000000000000000000000000000000001`"))]
-        {
+        for (wanted, answered) in [(2, None), (1, Some("Cannot read the on-chain state of `0x0000000000000000000000000000000000000001`"))] {
             let attempt = || -> Result<String> {
                 let unread = snapshot.security.unread(&tokens[0]).map(|why| why.detail);
                 let missing =

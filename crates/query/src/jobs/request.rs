@@ -94,7 +94,7 @@ mod tests {
             (format!(r#"{{"token_addresses":["{UNI}",7]}}"#), Code::InvalidValue, "`/token_addresses/1`"),
             (format!(r#"{{"token_addresses":[{}]}}"#, many.join(",")), Code::InvalidValue, "101 tokens"),
             (format!(r#"{{"token_address":"{UNI}","token_addresses":["{UNI}"]}}"#), Code::InvalidValue, "both"),
-            (format!(r#"{{"token_address":"{UNI}","token_address":"{UNI}"}}"#), Code::InvalidValue, "twice"),
+            (format!(r#"{{"token_address":"{UNI}","token_address":"{UNI}"}}"#), Code::InvalidValue, "more than once"),
             (format!(r#"{{"token_address":"{UNI}","a/b":1}}"#), Code::InvalidValue, "`/a~1b`"),
         ] {
             let problem = JobBody::parse(body.as_bytes(), TokenReader::default()).and_then(|body| body.tokens()).expect_err(&body);

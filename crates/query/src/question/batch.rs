@@ -262,7 +262,7 @@ mod tests {
             (String::new(), "`addresses` is required"),
             ("addresses=".into(), "`addresses` is required"),
             ("addresses=,".into(), "`addresses` is required"),
-            (format!("addresses={},0x12", addresses("1")), "`addresses` has `0x12` in place 2"),
+            (format!("addresses={},0x12", addresses("1")), "`addresses` has the invalid address `0x12` in position 2"),
             (format!("addresses={}", addresses(&"1".repeat(101))), "`addresses` has 101 addresses; expected at most 100"),
         ] {
             let refused = ask::<CandleBatchQuestion>(&query).unwrap_err();

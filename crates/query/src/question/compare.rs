@@ -365,10 +365,10 @@ mod tests {
         for (query, code, says) in [
             (addresses("1"), Code::InvalidParameter, "needs at least two tokens"),
             (addresses("11"), Code::InvalidParameter, "needs at least two tokens"),
-            (addresses("13"), Code::NoCandles, "no candle at the same time"),
+            (addresses("13"), Code::NoCandles, "no candle times in common"),
             (addresses("14"), Code::NoCandles, ""),
             (addresses("15"), Code::TokenNotFound, ""),
-            (format!("{}&base={}", addresses("12"), addresses("3")), Code::InvalidParameter, "none of `addresses`"),
+            (format!("{}&base={}", addresses("12"), addresses("3")), Code::InvalidParameter, "not in `addresses`"),
             (format!("{}&period=8d", addresses("12")), Code::InvalidParameter, "period"),
             (format!("{}&timeframe=1h", addresses("12")), Code::NoCandles, "A has no 1h candles"),
         ] {

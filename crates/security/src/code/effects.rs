@@ -141,7 +141,7 @@ pub(super) struct BalanceSheet {
     own: Vec<(Address, (Address, U256))>,
     /// Whether some balance comes from a mock contract's answer.
     from_mock: bool,
-    /// Whether the contract did not answer for a holder.
+    /// Whether the contract answered neither for a holder nor for the supply.
     silent: bool,
 }
 
@@ -166,7 +166,7 @@ impl BalanceSheet {
         for who in people.into_iter().chain(others) {
             let outcome = machine.simulate(scene.people.newcomer, scene.token, abi::call(abi::BALANCE_OF, &[abi::word_of(who)]));
             from_mock |= answered_by_mock(machine, scene.token, who, &outcome);
-            silent |= (who == scene.people.holder || who == scene.people.other) && outcome.word().is_none();
+            silent |= (who == scene.people.holder || who == scene.people.other) && outcome.word().is_none() && supply.word().is_none();
             of.push((who, outcome.word().unwrap_or_default()));
             own.extend(outcome.reads.iter().map(|slot| (who, *slot)));
             reads.extend(outcome.reads);
@@ -487,10 +487,11 @@ impl Movement<'_> {
         });
         let spares = holder >= SCALED && other >= SCALED && pair < LOSS_MIN && !self.lost(people.holder);
         // If no holder has anything left, the pool's balance does not matter. A contract that no longer answers has taken nothing.
-        let wipes = !self.after.silent && [people.holder, people.other].into_iter().all(|who| {
-            let (had, has) = self.balance(who);
-            !had.is_zero() && has.is_zero() && !self.lost(who)
-        });
+        let wipes = !self.after.silent
+            && [people.holder, people.other].into_iter().all(|who| {
+                let (had, has) = self.balance(who);
+                !had.is_zero() && has.is_zero() && !self.lost(who)
+            });
         (spares || wipes).then(|| self.on_amount(Power::Drain, holder, &self.before.scene.name(people.holder), self.balance(people.holder)))
     }
 

@@ -85,7 +85,7 @@ mod tests {
             let table = dataset.table("tokens").expect("the table");
             let told: Vec<String> = table.apart.iter().map(super::TokenApart::told).collect();
             assert!(told.iter().map(|told| told.ends_with(apart)).eq((!apart.is_empty()).then_some(true)), "{rows}: {told:?}");
-            let found = table.findings.kept().iter().filter(|finding| finding.reason.contains("another token")).count();
+            let found = table.findings.kept().iter().filter(|finding| finding.reason.contains("share this address")).count();
             assert_eq!(found, told.len(), "{rows}");
         }
     }

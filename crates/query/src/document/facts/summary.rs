@@ -116,7 +116,7 @@ fn risks(security: &Value) -> String {
         0 if checks.is_empty() => "No security check has run, so no risk could be found.".to_owned(),
         0 if in_state(CheckState::NotChecked).next().is_some() => "No security check that could run found a risk.".to_owned(),
         0 => "No security check found a risk.".to_owned(),
-        ..=RISKS => format!("{count} found a risk: {risks}."),
+        1..=RISKS => format!("{count} found a risk: {risks}."),
         _ => format!("{count} found risks, including: {risks}."),
     }
 }
