@@ -89,7 +89,7 @@ const TROUBLES: &[(&str, Break, &[&str])] = &[
             server.put("more.csv", candles(100, 300));
             server.trouble([Trouble::None, Trouble::None].into_iter().chain(std::iter::repeat_n(Trouble::Change, 40)));
         },
-        &["changed while it was read"],
+        &["changed while"],
     ),
 ];
 
