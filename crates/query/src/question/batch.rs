@@ -263,7 +263,7 @@ mod tests {
             ("addresses=".into(), "`addresses` is required"),
             ("addresses=,".into(), "`addresses` is required"),
             (format!("addresses={},0x12", addresses("1")), "`addresses` has the invalid address `0x12` in position 2"),
-            (format!("addresses={}", addresses(&"1".repeat(101))), "`addresses` has 101 addresses; expected at most 100"),
+            (format!("addresses={}", addresses(&"1".repeat(101))), "`addresses` has 101 addresses; at most 100 are allowed"),
         ] {
             let refused = ask::<CandleBatchQuestion>(&query).unwrap_err();
             assert!(refused.code.status() == 400 && refused.detail.starts_with(says), "{query}: {refused}");
