@@ -27,7 +27,7 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("benches/figures.md", "", "rows that the benchmarks print"),
 ];
 
-struct Text {
+struct Passage {
     file: String,
     line: usize,
     text: String,
@@ -45,14 +45,13 @@ fn prose(text: &str, code: &Regex) -> String {
 
 /// String literals and doc comments of a file, without those of its tests. A doc comment of several lines is one text, so that a phrase is found
 /// across the end of a line.
-fn literals(source: &Source, tokens: TokenStream, docs: &mut (usize, String), found: &mut Vec<Text>) {
+fn literals(source: &Source, tokens: TokenStream, docs: &mut (usize, String), found: &mut Vec<Passage>) {
     let mut end = |docs: &mut (usize, String)| {
         let (line, text) = std::mem::take(docs);
-        found.push(Text { file: source.path.clone(), line, text });
+        found.push(Passage { file: source.path.clone(), line, text });
     };
-    let mut tokens = tokens.into_iter().peekable();
     let mut nested = Vec::new();
-    while let Some(token) = tokens.next() {
+    for token in tokens {
         if token.span().start().line > source.lines_of_code() {
             break;
         }
@@ -92,7 +91,7 @@ fn unquoted(literal: &str) -> String {
     lines.fold(first, |text, line| text + line.trim_start()).replace("\\\"", "\"").replace("\\n", " ")
 }
 
-fn pages(folder: &Path, found: &mut Vec<Text>) {
+fn pages(folder: &Path, found: &mut Vec<Passage>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.strip_prefix(ROOT).unwrap().to_string_lossy().replace('\\', "/");
@@ -100,12 +99,12 @@ fn pages(folder: &Path, found: &mut Vec<Text>) {
             pages(&path, found);
         } else if path.extension().is_some_and(|ending| ending == "md" || ending == "snap") {
             let text = fs::read_to_string(&path).unwrap();
-            found.extend(text.lines().zip(1..).map(|(text, line)| Text { file: name.clone(), line, text: text.to_owned() }));
+            found.extend(text.lines().zip(1..).map(|(text, line)| Passage { file: name.clone(), line, text: text.to_owned() }));
         }
     }
 }
 
-fn texts() -> Vec<Text> {
+fn texts() -> Vec<Passage> {
     let mut found = Vec::new();
     for source in ["src", "crates"].into_iter().flat_map(sources).filter(|source| !source.path.contains("/tests/")) {
         let tokens = source.text.parse().unwrap_or_else(|error| panic!("{}: {error}", source.path));
@@ -118,7 +117,7 @@ fn texts() -> Vec<Text> {
         ["README.md", "CHANGELOG.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "config.toml", "datasets/README.md", "benches/figures.md"]
     {
         let text = fs::read_to_string(Path::new(ROOT).join(page)).unwrap();
-        found.extend(text.lines().zip(1..).map(|(text, line)| Text { file: page.to_owned(), line, text: text.to_owned() }));
+        found.extend(text.lines().zip(1..).map(|(text, line)| Passage { file: page.to_owned(), line, text: text.to_owned() }));
     }
     found.retain(|text| !text.text.is_empty());
     found
@@ -153,7 +152,7 @@ fn a_phrase_is_found_in_literals_and_comments_and_not_in_code() {
     let mut found = Vec::new();
     literals(&source, text.parse().unwrap(), &mut (0, String::new()), &mut found);
     let (phrases, code) = (phrases(), Regex::new("`[^`]*`").unwrap());
-    let hit = |text: &&Text| phrases.iter().any(|phrase| phrase.is_match(&prose(&text.text, &code)));
+    let hit = |text: &&Passage| phrases.iter().any(|phrase| phrase.is_match(&prose(&text.text, &code)));
     let lines: Vec<_> = found.iter().filter(hit).map(|text| (text.line, text.text.as_str())).collect();
     assert_eq!(lines, [(1, " Opens. Nobody knows."), (4, "it lives"), (5, "mend")]);
 }
