@@ -53,6 +53,7 @@ fn failed(detail: &str) -> Value {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, clippy::type_complexity, reason = "one table of cases")]
 fn the_summary_has_five_sentences_and_says_what_is_missing() {
     const SOUND: [&str; 5] = [
         "Uniswap (UNI) is a token on Ethereum, created on 2020-09-14, with a price of $7.9200, a market cap of $7.92B and 148,978 holders.",
