@@ -133,7 +133,11 @@ mod tests {
             assert!(Manifest::parse(&edited).unwrap().tables["transfers"].columns["value"].approximate);
         }
         let inline = "[tables.transfers]\ncolumns = { value = 'v' }\n";
-        assert!(with_approximate(inline, "transfers", "value").unwrap_err().contains("columns.value.approximate = true"));
+        assert!(
+            with_approximate(inline, "transfers", "value")
+                .unwrap_err()
+                .contains("add columns.value.approximate = true under [tables.transfers]")
+        );
     }
 
     #[test]

@@ -133,7 +133,7 @@ fn candles_that_would_be_read_otherwise_do_not_stay_in_place() {
         (vec![("interval", "Nullable(String)", "if(number % 9 = 0, NULL, '1h')")], "", "240 of its rows have an invalid interval"),
         (vec![("volume", "String", "if(number % 9 = 0, '1,5', '1')")], "", "240 of its rows have numbers in a notation"),
         (vec![("close", "String", "'1.234'")], "decimal = ','", "`close` would need conversion"),
-        (vec![("timestamp", "DateTime", "toDateTime(1700006400 + intDiv(number, 2) * 3600)")], "", "come twice"),
+        (vec![("timestamp", "DateTime", "toDateTime(1700006400 + intDiv(number, 2) * 3600)")], "", "are duplicates"),
         (vec![("token_address", "String", "'what'")], "", "none of its 2,160 rows has a token"),
         (vec![("volume", "UInt32", "number")], "where = { volume = { min = '10.5' } }", "`where` cannot be fully expressed in SQL"),
         (vec![("close", "Float32", "1")], "where = { close = { max = '1.1' } }", "`where` cannot be fully expressed in SQL"),

@@ -164,5 +164,5 @@ fn what_the_sums_cannot_tell_is_said_or_refused() {
     assert_eq!(ask(&api, &security), before, "what was summed stays");
     data.clear_cache();
     let (status, body) = ask(&api, &format!("/tokens/{ONE}/holders?flows=true"));
-    assert!(status == 503 && body.contains("load again"), "{status} {body}");
+    assert!(status == 503 && body.contains("reload the data"), "{status} {body}");
 }

@@ -238,7 +238,7 @@ fn rows_are_grouped_by_a_line_and_a_group_leads_to_its_rows() {
     assert!(line.ends_with(" count "), "{line}");
     let group = |view: &mut DataView, text: &str| stage.look(|context| view.set_own_line("by", text, context));
     assert!(group(&mut view, "nothing").unwrap_err().contains("unknown column"));
-    assert!(group(&mut view, "interval sum:interval").unwrap_err().contains("interval"));
+    assert!(group(&mut view, "interval sum:interval").unwrap_err().contains("sum needs numbers"));
     for (typed, whole, word) in [("interval sum:cl", "interval sum:close", "sum:close"), ("interv", "interval", "interval")] {
         assert_eq!(view.own_completions("by", typed), [(whole.to_owned(), word.to_owned())]);
     }

@@ -356,7 +356,10 @@ fn a_comparison_has_a_period_and_a_base() {
         stage.act(&mut view, action);
     }
     let week = stage.text(&mut view, 140, 38);
-    assert!(week.contains(" · 7d · 1d candles") && week.contains("7 days") && week.contains(", 7 days · percent to"), "{week}");
+    assert!(
+        week.contains(" · 7d · 1d candles") && week.contains("daily returns, 7 days") && week.contains(", 7 days · percent to"),
+        "{week}"
+    );
     assert_eq!(based(&week).last().map(String::as_str), Some(" B  "), "{week}");
     let asked = view.request(&stage.context()).expect("a request").target;
     assert!(asked.contains("period=7d") && asked.contains("base=0x"), "{asked}");
@@ -390,7 +393,7 @@ fn growth_to_an_older_day_is_dated_and_dim() {
     assert!(newest.contains("▲ 10.0%  7d") && !newest.contains(" to 2026"), "{newest}");
     stage.act(&mut view, Action::Down);
     let older = stage.text(&mut view, 140, 38);
-    assert!(older.contains("7d to 2026-01-08"), "{older}");
+    assert!(older.contains("▲ 50.0%  7d to 2026-01-08"), "{older}");
 }
 
 #[test]
