@@ -166,9 +166,9 @@ pub(super) fn conflicting(table: &str, conflicts: &[&Repeat], rows: u64, movemen
     let first = first.row;
     if table == "holders" {
         let asked = if movements.is_empty() { None } else { Some(repeats::are_these_transfers(movements)) };
-        let asked = asked.as_deref().unwrap_or("is each row the balance of one holder?");
+        let asked = asked.as_deref().unwrap_or("check that each row is the balance of one holder");
         let reason = format!(
-            "has {count} of {rows} rows whose holder appears again with another balance (the first is row {first}{shown}); {asked} If \
+            "has {count} of {rows} rows whose holder appears again with another balance (the first is row {first}{shown}); {asked}. If \
              the rows are transfers, import them with --as transfers, and with --map for its columns; to use the last balance of each \
              holder, pass --broken-too"
         );

@@ -23,7 +23,8 @@ impl Danger {
         let stops = |code: &AnomalyCode| {
             *code == AnomalyCode::SellTax || (code.group() == Group::Sell && !code.is_power() && !HARMLESS.contains(code))
         };
-        let against_sale = found.into_iter().filter(stops).max_by_key(|code| *code != AnomalyCode::SellTax);
+        let order = |code: &AnomalyCode| (*code != AnomalyCode::SellTax, code.fatal());
+        let against_sale = found.into_iter().filter(stops).max_by(|a, b| order(a).cmp(&order(b)).then(a.weight().total_cmp(&b.weight())));
         Self { word: if recommendation.is_empty() { "" } else { word_of(recommendation) }, against_sale }
     }
 
@@ -31,7 +32,7 @@ impl Danger {
         self.word
     }
 
-    /// The finding that affects a sell and that the pools' values don't include; a finding that blocks it takes precedence over a tax.
+    /// The finding that affects a sell and that the pools' values don't include; the fatal and the heaviest take precedence, and a tax comes last.
     pub fn against_sale(self) -> Option<AnomalyCode> {
         self.against_sale
     }
@@ -60,8 +61,14 @@ mod tests {
     fn a_buy_is_forbidden_by_the_word_or_by_a_sale_that_fails() {
         use AnomalyCode::{LpUnlocked, Pausable, PrivilegedSellers, SellBlocked, SellFailures, SellTax};
         // Recommendation, findings; what a sale meets, whether it fails, whether a buy is forbidden and whether the warning comes first.
-        let cases: [(&str, &[AnomalyCode], _, _); 9] = [
+        let cases: [(&str, &[AnomalyCode], _, _); 10] = [
             ("AVOID: bought tokens cannot be sold (honeypot)", &[SellBlocked], Some(SellBlocked), (true, true, true)),
+            (
+                "AVOID: bought tokens cannot be sold (honeypot)",
+                &[SellBlocked, SellFailures, PrivilegedSellers],
+                Some(SellBlocked),
+                (true, true, true),
+            ),
             ("AVOID: the address is a known scam", &[], None, (false, true, true)),
             ("HIGH RISK: its code resembles", &[LpUnlocked], None, (false, true, false)),
             ("CAUTION: sell transactions fail", &[Pausable, SellTax, SellFailures], Some(SellFailures), (true, true, true)),

@@ -212,7 +212,7 @@ impl GrowthView {
         let (Some(Ranked { entry, .. }), theme) = (self.row(context), context.theme) else { return };
         let day = |day: Option<Day>| day.map_or_else(|| format::MISSING.to_owned(), |day| day.to_string());
         let mut x = 1 + put(buffer, row, 1, 0, &entry.token_address.to_string(), theme.accent());
-        let growth = format!("{}%", format::fixed(entry.holders_growth, 4));
+        let growth = format!("{}%", format::fixed(entry.holders_growth, 4).replace('-', "−"));
         let days = format!("{} → {}", day(entry.base_counted), day(entry.last_counted));
         let cap = match entry.market_cap_as_of {
             Some(as_of) => format!("{} on {}", format::exact(entry.market_cap), as_of.day()),

@@ -61,7 +61,7 @@ pub(crate) fn text_layout(rows: &[NumberedRow]) -> Option<TextLayout> {
     {
         let mut names = rows[before].1.clone();
         let data: Vec<&Vec<String>> = rows[begin..].iter().map(|(_, row)| row).filter(|row| row.len() == width).take(LOOKED).collect();
-        let joins_first = data.iter().all(|row| is_split_date(row));
+        let joins_first = !data.is_empty() && data.iter().all(|row| is_split_date(row));
         let empty_end = data.iter().all(|row| row.last().is_none_or(String::is_empty));
         if !joins_first {
             let at_end = empty_end || fit(&names, &data, 0) > fit(&names, &data, 1);

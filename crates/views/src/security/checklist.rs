@@ -92,7 +92,8 @@ fn push(check: &Check, anomaly: Option<&Anomaly>, first: Option<AnomalyCode>, lo
         (CheckState::Found, Some(anomaly)) if anomaly.weighed() < NOTABLE => (Role::Warning, Role::Text, Role::Text),
         (CheckState::Found, _) => (Role::Warning, Role::Warning, Role::Text),
         (CheckState::Passed, _) if check.remarkable => (Role::Accent, Role::Text, Role::Text),
-        (CheckState::Passed, _) => (Role::Up, Role::Text, Role::Dim),
+        // Titles name the fault, which a tick must not seem to confirm: the sentence says what was found instead.
+        (CheckState::Passed, _) => (Role::Up, Role::Dim, Role::Text),
         (CheckState::Unheld | CheckState::NotChecked, _) => (Role::Dim, Role::Dim, Role::Dim),
     };
     // Risk points of its part, which is worst at 100.

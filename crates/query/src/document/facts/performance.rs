@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{PartSection, answered, change, day, dollars, levels::move_tone, number, price, word};
+use super::{PartSection, answered, change, day, dollars, levels::move_tone, number, price, summary::signed, word};
 use crate::document::{Block, DocumentTable, Section, StyledText, Tone};
 use model::format;
 
@@ -71,6 +71,6 @@ pub(super) fn section(token: &Value, stale: Option<&str>) -> PartSection {
 
 /// `; their balance changed by +0.1% from 2026-01-01 to 2026-01-08`.
 fn whales(change: &Value) -> String {
-    let percent = change["percent"].as_f64().map(|percent| format!("; their balance changed by {percent:+.1}%"));
+    let percent = change["percent"].as_f64().map(|percent| format!("; their balance changed by {}", signed(percent)));
     percent.map_or_else(String::new, |text| format!("{text} from {} to {}", word(&change["from"]), word(&change["to"])))
 }

@@ -173,7 +173,7 @@ fn listed(words: &[String], last: &str) -> String {
 }
 
 /// `+4.2%`, `−14.4%`.
-fn signed(percent: f64) -> String {
+pub(super) fn signed(percent: f64) -> String {
     let sign = if percent < 0.0 { "−" } else { "+" };
     format!("{sign}{}%", format::fixed(percent.abs(), 1))
 }
