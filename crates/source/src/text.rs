@@ -17,9 +17,10 @@ pub(super) const RECORD_MAX: usize = 16 << 20;
 /// Initial size of the buffer: small, as most files are, and as touching new memory costs more than a read.
 const CHUNK: usize = 32 << 10;
 
-/// A file that decompresses to more than this many times its size, and to more than the floor, is a decompression bomb.
-const BOMB_RATIO: u64 = 500;
-const BOMB_FLOOR: u64 = 256 << 20;
+/// Compressed text that unpacks to more than this many times its size, and to more than the floor, is not read: rows take more memory than
+/// their text, and only rows that repeat each other are packed so well.
+pub const UNPACKED_RATIO_MAX: u64 = 100;
+pub const UNPACKED_FLOOR: u64 = 16 << 20;
 
 /// Buffered text of a file.
 pub(super) struct Input {
@@ -285,8 +286,10 @@ impl Input {
         self.end += n;
         self.ended = n == 0;
         self.unpacked += n as u64;
-        if self.unpacked > BOMB_FLOOR && self.unpacked > BOMB_RATIO.saturating_mul(self.bytes_read()) {
-            return Err(format!("decompresses to more than {BOMB_RATIO} times its size, so it is not read"));
+        if self.unpacked > UNPACKED_FLOOR && self.unpacked > UNPACKED_RATIO_MAX.saturating_mul(self.bytes_read()) {
+            return Err(format!(
+                "unpacks to more than {UNPACKED_RATIO_MAX} times its size, so it is not read; unpack it, and use the plain file"
+            ));
         }
         Ok(n > 0)
     }
