@@ -16,10 +16,13 @@ const MEMBERS_MAX: usize = 1_000;
 const PARTS_MAX: usize = 20_000;
 /// Maximum unpacked size of a member.
 const UNPACKED_MAX: u64 = 64 << 30;
-/// A file may unpack to so many bytes, or to so many times its packed size if that is more.
+/// Maximum unpacked size of a table: bytes, or a multiple of its packed size if that is more.
 const OF_TABLE: (u64, u64) = (UNPACKED_FLOOR, UNPACKED_RATIO_MAX);
 /// The same for a part of a workbook, whose cells are counted before they are read.
 const OF_PART: (u64, u64) = (256 << 20, 500);
+
+/// Said of a file that unpacks to more.
+const PACKED_TOO_WELL: &str = "unpacks to many times its size, so it is not read; unpack it, and use the plain file";
 
 /// A file in an archive.
 #[derive(Debug, Clone)]
@@ -129,10 +132,7 @@ impl Read for Checked {
             return Err(io::Error::other("its checksum is wrong"));
         }
         self.crc.update(&into[..n]);
-        self.most = self
-            .most
-            .checked_sub(n as u64)
-            .ok_or_else(|| io::Error::other("it unpacks to many times its size; unpack it, and use the plain file"))?;
+        self.most = self.most.checked_sub(n as u64).ok_or_else(|| io::Error::new(io::ErrorKind::FileTooLarge, PACKED_TOO_WELL))?;
         Ok(n)
     }
 }

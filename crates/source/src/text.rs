@@ -282,7 +282,10 @@ impl Input {
                 other => break other,
             }
         };
-        let n = n.map_err(|error| format!("is truncated or damaged: {error}"))?;
+        let n = n.map_err(|error| match error.kind() {
+            io::ErrorKind::FileTooLarge => error.to_string(),
+            _ => format!("is truncated or damaged: {error}"),
+        })?;
         self.end += n;
         self.ended = n == 0;
         self.unpacked += n as u64;
@@ -377,6 +380,23 @@ mod tests {
         ] {
             let read = read(bytes);
             assert_eq!(read.as_ref().ok().map(|(text, noted)| (text.as_str(), *noted)), expected, "{read:?}");
+        }
+    }
+
+    #[test]
+    fn text_that_is_packed_too_well_is_not_read() {
+        let line = |i: u32, differs: bool| {
+            let number = if differs { i.wrapping_mul(2_654_435_761) } else { 1 };
+            format!("{number:010},{}\n", "x".repeat(53))
+        };
+        for (name, bytes, differs, fits) in
+            [("equal rows", 17 << 20, false, false), ("a few equal rows", 15 << 20, false, true), ("other rows", 17 << 20, true, true)]
+        {
+            let text: String = (0..bytes / 64).map(|i| line(i, differs)).collect();
+            let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+            io::Write::write_all(&mut packed, text.as_bytes()).unwrap();
+            let read = Input::new(io::Cursor::new(packed.finish().unwrap()), GZIP).and_then(|input| input.whole(1 << 30));
+            assert!(read.as_ref().map_or_else(|said| !fits && said.contains("times its size"), |_| fits), "{name}: {:?}", read.err());
         }
     }
 
