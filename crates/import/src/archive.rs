@@ -8,6 +8,7 @@ use std::{
 };
 
 use flate2::{Crc, read::DeflateDecoder};
+use source::{UNPACKED_FLOOR, UNPACKED_RATIO_MAX};
 use zip::{CompressionMethod, ZipArchive};
 
 const MEMBERS_MAX: usize = 1_000;
@@ -15,9 +16,13 @@ const MEMBERS_MAX: usize = 1_000;
 const PARTS_MAX: usize = 20_000;
 /// Maximum unpacked size of a member.
 const UNPACKED_MAX: u64 = 64 << 30;
-/// Compression-bomb limit: a member may unpack to `FLOOR` bytes, or to `RATIO` times its packed size if that is more.
-const FLOOR: u64 = 256 << 20;
-const RATIO: u64 = 500;
+/// Maximum unpacked size of a table: bytes, or a multiple of its packed size if that is more.
+const OF_TABLE: (u64, u64) = (UNPACKED_FLOOR, UNPACKED_RATIO_MAX);
+/// The same for a part of a workbook, whose cells are counted before they are read.
+const OF_PART: (u64, u64) = (256 << 20, 500);
+
+/// Said of a file that unpacks to more.
+const PACKED_TOO_WELL: &str = "unpacks to many times its size, so it is not read; unpack it, and use the plain file";
 
 /// A file in an archive.
 #[derive(Debug, Clone)]
@@ -30,6 +35,7 @@ pub(super) struct Member {
     pub declared: u64,
     start: u64,
     packed: u64,
+    unpacked_max: u64,
     crc: u32,
     deflated: bool,
 }
@@ -58,16 +64,16 @@ pub(super) fn workbook(path: &Path) -> Option<ZippedWorkbook> {
 /// The members that may be tables; folders and files that operating systems add are left out.
 pub(super) fn members(path: &Path) -> Result<Vec<Member>, String> {
     let added = |path: &str, name: &str| name.starts_with('.') || path.starts_with("__MACOSX/");
-    let members = listed(path, MEMBERS_MAX, |path, name| !added(path, name))?;
+    let members = listed(path, MEMBERS_MAX, OF_TABLE, |path, name| !added(path, name))?;
     if members.is_empty() { Err("is an archive without files".to_owned()) } else { Ok(members) }
 }
 
 /// All files in a workbook, hidden ones too: its reader follows any name.
 pub(super) fn parts(path: &Path) -> Result<Vec<Member>, String> {
-    listed(path, PARTS_MAX, |_, _| true)
+    listed(path, PARTS_MAX, OF_PART, |_, _| true)
 }
 
-fn listed(path: &Path, most: usize, wanted: impl Fn(&str, &str) -> bool) -> Result<Vec<Member>, String> {
+fn listed(path: &Path, most: usize, (floor, ratio): (u64, u64), wanted: impl Fn(&str, &str) -> bool) -> Result<Vec<Member>, String> {
     let damaged = |error: &dyn std::fmt::Display| format!("is a damaged zip archive: {error}");
     let file = File::open(path).map_err(|error| format!("cannot be read: {error}"))?;
     let mut archive = ZipArchive::new(BufReader::new(file)).map_err(|error| damaged(&error))?;
@@ -92,7 +98,8 @@ fn listed(path: &Path, most: usize, wanted: impl Fn(&str, &str) -> bool) -> Resu
         };
         let start = member.data_start().ok_or_else(|| format!("is a damaged zip archive: `{name}` has no data"))?;
         let (packed, declared, crc) = (member.compressed_size(), member.size(), member.crc32());
-        members.push(Member { name, path, declared, start, packed, crc, deflated });
+        let unpacked_max = packed.saturating_mul(ratio).clamp(floor, UNPACKED_MAX);
+        members.push(Member { name, path, declared, start, packed, unpacked_max, crc, deflated });
     }
     Ok(members)
 }
@@ -106,8 +113,7 @@ impl Member {
         };
         let packed = open().map_err(|error| format!("cannot be read: {error}"))?;
         let inner: Box<dyn Read + Send> = if self.deflated { Box::new(DeflateDecoder::new(packed)) } else { Box::new(packed) };
-        let most = self.packed.saturating_mul(RATIO).clamp(FLOOR, UNPACKED_MAX);
-        Ok(Box::new(Checked { inner, crc: Crc::new(), expected: self.crc, most }))
+        Ok(Box::new(Checked { inner, crc: Crc::new(), expected: self.crc, most: self.unpacked_max }))
     }
 }
 
@@ -126,8 +132,7 @@ impl Read for Checked {
             return Err(io::Error::other("its checksum is wrong"));
         }
         self.crc.update(&into[..n]);
-        self.most =
-            self.most.checked_sub(n as u64).ok_or_else(|| io::Error::other("it unpacks to far more data than a table would need"))?;
+        self.most = self.most.checked_sub(n as u64).ok_or_else(|| io::Error::new(io::ErrorKind::FileTooLarge, PACKED_TOO_WELL))?;
         Ok(n)
     }
 }

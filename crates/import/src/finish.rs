@@ -213,29 +213,39 @@ impl Run<'_> {
             let counts = written.counts.get(&source).copied().unwrap_or_default();
             (taken.new, taken.changed, taken.same) = (counts.new, counts.changed, counts.same);
             let key = schema::table(table).map_or_else(String::new, |schema| schema.key.join(", "));
-            let mut told: Option<(Option<String>, String)> = None;
+            let warning = |column: Option<&str>, row: u32, value, reason| Finding {
+                severity: Severity::Warning,
+                file: file.file.clone(),
+                row: Some(row.into()),
+                column: column.map(str::to_owned),
+                value,
+                reason,
+            };
+            if let Some(repeated) = written.repeated.get(&source) {
+                let reason = "a later row is identical; this row is omitted";
+                taken.repeated += repeated.count;
+                repeated.first.iter().for_each(|row| file.findings.add(warning(None, *row, None, reason.to_owned())));
+                file.findings.count_more(&file.file, None, reason, repeated.count - repeated.first.len() as u64);
+            }
+            let mut told: Option<(Option<&str>, String)> = None;
             for repeat in written.repeats.iter().filter(|repeat| repeat.source == source) {
                 taken.repeated += 1;
-                if !repeat.same && repeat.differs.is_none() {
+                if repeat.differs.is_none() {
                     // Repeats beyond the findings kept are counted only.
                     if let Some((column, reason)) = &told {
-                        file.findings.count_more(&file.file, column.as_deref(), reason, 1);
+                        file.findings.count_more(&file.file, *column, reason, 1);
                         continue;
                     }
                 }
                 let (column, value) = repeat.differs.clone().unzip();
                 let reason = match column {
-                    _ if repeat.same => "a later row is identical; this row is omitted".to_owned(),
                     Some(column) => format!(
                         "a later row has the same {key} but another value in `{column}`; the later row is kept, this one is excluded"
                     ),
                     None => format!("a later row has the same {key}; the later row is kept, this one is excluded"),
                 };
-                let (column, row, name) = (column.map(str::to_owned), Some(repeat.row.into()), file.file.clone());
-                if !repeat.same {
-                    told = Some((column.clone(), reason.clone()));
-                }
-                file.findings.add(Finding { severity: Severity::Warning, file: name, row, column, value, reason });
+                file.findings.add(warning(column, repeat.row, value, reason.clone()));
+                told = Some((column, reason));
             }
         }
     }

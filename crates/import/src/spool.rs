@@ -1,18 +1,38 @@
 //! The rows of one table during an import: in memory while they are few, then in a spill file partitioned by key hash, so that merging
 //! needs the memory of one bucket.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+};
 
 use polars::prelude::DataFrame;
 
-use super::combine;
-use model::schema::TableSchema;
+use super::combine::{self, FIRST_NEW};
+use model::{findings::KEPT_PER_REASON, schema::TableSchema};
 use source::decode::guarded;
 use store::order;
 
 /// Bytes of rows held in memory before spilling.
 const IN_MEMORY: usize = 32 << 20;
 const BUCKETS: usize = 64;
+
+/// Rows of one file that a later row of it repeats in every column: their number, and the first ones.
+#[derive(Debug, Default)]
+pub(super) struct RepeatedRows {
+    pub count: u64,
+    pub first: BTreeSet<u32>,
+}
+
+impl RepeatedRows {
+    pub(super) fn add(&mut self, row: u32) {
+        self.count += 1;
+        self.first.insert(row);
+        if self.first.len() as u64 > KEPT_PER_REASON {
+            self.first.pop_last();
+        }
+    }
+}
 
 /// The rows of one table, existing and new.
 pub(super) struct TableSpool {
@@ -22,18 +42,29 @@ pub(super) struct TableSpool {
     bytes: usize,
     limit: usize,
     buckets: Option<order::SpillFile>,
+    /// By source, the rows that were dropped before they were held.
+    pub repeated: BTreeMap<u32, RepeatedRows>,
 }
 
 impl TableSpool {
     pub(super) fn new(schema: &'static TableSchema, folder: &Path) -> Self {
         let path = folder.join(format!("{}.rows", schema.name));
-        Self { schema, path, frames: Vec::new(), bytes: 0, limit: IN_MEMORY, buckets: None }
+        Self { schema, path, frames: Vec::new(), bytes: 0, limit: IN_MEMORY, buckets: None, repeated: BTreeMap::new() }
     }
 
     /// Appends rows of a source, with their row numbers in it.
     pub(super) fn add(&mut self, frame: DataFrame, source: u32, rows: &[u32]) -> Result<(), String> {
+        let mut frame = guarded("table", || combine::marked(frame, source, rows))?;
+        if source >= FIRST_NEW {
+            let dropped = guarded("table", || order::repeated_whole(self.schema, &frame))?;
+            if dropped.contains(&true) {
+                let repeated = self.repeated.entry(source).or_default();
+                rows.iter().zip(&dropped).filter(|(_, dropped)| **dropped).for_each(|(row, _)| repeated.add(*row));
+                frame = guarded("table", || order::without(&frame, &dropped))?;
+            }
+        }
         self.bytes += frame.estimated_size();
-        self.frames.push(guarded("table", || combine::marked(frame, source, rows))?);
+        self.frames.push(frame);
         if self.bytes <= self.limit {
             return Ok(());
         }
@@ -134,6 +165,21 @@ mod tests {
             .unwrap();
         rows.sort();
         (rows, counts, repeats)
+    }
+
+    #[test]
+    fn rows_that_repeat_each_other_are_counted_and_not_held() {
+        let place = tempfile::tempdir().unwrap();
+        let mut spool = TableSpool::new(schema::table("labels").unwrap(), place.path());
+        let two = labels(0, 2, "same").vstack(&labels(0, 2, "same")).unwrap();
+        // Equal keys with other values are told apart later.
+        let all = two.vstack(&labels(1, 2, "other")).unwrap();
+        spool.add(all, FIRST_NEW, &[1, 2, 3, 4, 5]).unwrap();
+        spool.add(two, EXISTING, &[1, 2, 3, 4]).unwrap();
+        let repeated = &spool.repeated[&FIRST_NEW];
+        assert_eq!((repeated.count, repeated.first.iter().copied().collect::<Vec<_>>()), (2, vec![1, 2]));
+        assert_eq!(spool.frames.iter().map(DataFrame::height).collect::<Vec<_>>(), [3, 4]);
+        assert_eq!(spool.repeated.len(), 1);
     }
 
     #[test]

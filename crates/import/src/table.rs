@@ -2,7 +2,7 @@
 //! written: beside these, imported rows get a file of their own, which `dataset.toml` lists.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     fs::{self, File},
     io::BufWriter,
     path::{Path, PathBuf},
@@ -15,7 +15,7 @@ use polars::{
 
 use super::{
     combine::{self, EXISTING, FIRST_NEW, IMPORTED, MergeCounts, Repeat, Replaced},
-    spool::{TableSpool, failed},
+    spool::{RepeatedRows, TableSpool, failed},
     take::{NotTaken, Reading},
 };
 use model::token::TokenApart;
@@ -62,7 +62,9 @@ pub(super) struct Written {
     /// The series that were there before.
     pub before: SeriesChecker,
     pub counts: HashMap<u32, MergeCounts>,
+    /// New rows whose key recurs later in the same file: with other values, and with the same ones, by source.
     pub repeats: Vec<Repeat>,
+    pub repeated: BTreeMap<u32, RepeatedRows>,
     pub replaced: HashMap<(u32, u32), Replaced>,
     /// For `tokens`: rows with another token than the dataset has at their address.
     pub apart: Vec<TokenApart>,
@@ -170,7 +172,7 @@ fn is_ours(path: &Path) -> bool {
 
 /// Merges the collected rows into one table, in a staged file that records their provenance.
 pub(super) fn write(
-    spool: TableSpool,
+    mut spool: TableSpool,
     folder: &Path,
     context: &LoadContext<'_>,
     refused: &HashSet<u32>,
@@ -179,7 +181,7 @@ pub(super) fn write(
     let schema = spool.schema;
     let parts = spool.parts() as u64;
     let path = folder.join(format!("{}.parquet", schema.name));
-    let mut written = Written::default();
+    let mut written = Written { repeated: std::mem::take(&mut spool.repeated), ..Written::default() };
     let mut output = origins.map(|origins| Output::create(&path, schema, origins)).transpose()?;
     let mut cancelled = false;
     let outcome = spool.each(|i, frame| {
@@ -197,7 +199,13 @@ pub(super) fn write(
         if schema.name == "tokens" && parts == 1 {
             written.apart = apart(&combined.frame).into_iter().map(|(_, other)| other).collect();
         }
-        written.repeats.extend(combined.repeats);
+        for repeat in combined.repeats {
+            if repeat.same {
+                written.repeated.entry(repeat.source).or_default().add(repeat.row);
+            } else {
+                written.repeats.push(repeat);
+            }
+        }
         for (from, part) in combined.replaced {
             let sum = written.replaced.entry(from).or_default();
             sum.rows += part.rows;

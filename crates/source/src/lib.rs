@@ -44,6 +44,7 @@ pub use encodings::TextEncoding;
 pub use json::{note_on_nan, without_nan};
 use read_at::{InOrder, ReadAt};
 use system::FileAt;
+pub use text::{UNPACKED_FLOOR, UNPACKED_RATIO_MAX};
 
 /// Default maximum of rows per batch.
 pub const BATCH_ROWS: usize = 8_192;

@@ -17,9 +17,10 @@ pub(super) const RECORD_MAX: usize = 16 << 20;
 /// Initial size of the buffer: small, as most files are, and as touching new memory costs more than a read.
 const CHUNK: usize = 32 << 10;
 
-/// A file that decompresses to more than this many times its size, and to more than the floor, is a decompression bomb.
-const BOMB_RATIO: u64 = 500;
-const BOMB_FLOOR: u64 = 256 << 20;
+/// Compressed text that unpacks to more than this many times its size, and to more than the floor, is not read: rows take more memory than
+/// their text, and only rows that repeat each other are packed so well.
+pub const UNPACKED_RATIO_MAX: u64 = 100;
+pub const UNPACKED_FLOOR: u64 = 16 << 20;
 
 /// Buffered text of a file.
 pub(super) struct Input {
@@ -292,12 +293,17 @@ impl Input {
                 other => break other,
             }
         };
-        let n = n.map_err(|error| format!("is truncated or damaged: {error}"))?;
+        let n = n.map_err(|error| match error.kind() {
+            io::ErrorKind::FileTooLarge => error.to_string(),
+            _ => format!("is truncated or damaged: {error}"),
+        })?;
         self.end += n;
         self.ended = n == 0;
         self.unpacked += n as u64;
-        if self.unpacked > BOMB_FLOOR && self.unpacked > BOMB_RATIO.saturating_mul(self.bytes_read()) {
-            return Err(format!("decompresses to more than {BOMB_RATIO} times its size, so it is not read"));
+        if self.unpacked > UNPACKED_FLOOR && self.unpacked > UNPACKED_RATIO_MAX.saturating_mul(self.bytes_read()) {
+            return Err(format!(
+                "unpacks to more than {UNPACKED_RATIO_MAX} times its size, so it is not read; unpack it, and use the plain file"
+            ));
         }
         Ok(n > 0)
     }
@@ -385,6 +391,23 @@ mod tests {
         ] {
             let read = read(bytes);
             assert_eq!(read.as_ref().ok().map(|(text, noted)| (text.as_str(), *noted)), expected, "{read:?}");
+        }
+    }
+
+    #[test]
+    fn text_that_is_packed_too_well_is_not_read() {
+        let line = |i: u32, differs: bool| {
+            let number = if differs { i.wrapping_mul(2_654_435_761) } else { 1 };
+            format!("{number:010},{}\n", "x".repeat(53))
+        };
+        for (name, bytes, differs, fits) in
+            [("equal rows", 17 << 20, false, false), ("a few equal rows", 15 << 20, false, true), ("other rows", 17 << 20, true, true)]
+        {
+            let text: String = (0..bytes / 64).map(|i| line(i, differs)).collect();
+            let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+            io::Write::write_all(&mut packed, text.as_bytes()).unwrap();
+            let read = Input::new(io::Cursor::new(packed.finish().unwrap()), GZIP).and_then(|input| input.whole(1 << 30));
+            assert!(read.as_ref().map_or_else(|said| !fits && said.contains("times its size"), |_| fits), "{name}: {:?}", read.err());
         }
     }
 

@@ -80,6 +80,26 @@ pub fn without_repeats(schema: &TableSchema, frame: DataFrame) -> PolarsResult<(
     Ok((without(&frame, &marked)?, dropped))
 }
 
+/// Marks the rows that the next row of their key repeats in every column. A table is the same without them, so they need not be held until
+/// it is sorted: compressed text may contain any number of them.
+pub fn repeated_whole(schema: &TableSchema, frame: &DataFrame) -> PolarsResult<Vec<bool>> {
+    let mut repeated = vec![false; frame.height()];
+    if schema.key.is_empty() || schema.name == FIRST_USABLE {
+        return Ok(repeated);
+    }
+    let (keys, keyless) = (hashes(frame, schema.key)?, keyless(schema, frame)?);
+    if repeats(&keys, &keyless).is_empty() {
+        return Ok(repeated);
+    }
+    let names: Vec<&str> = schema.columns.iter().map(|column| column.name).collect();
+    let whole = hashes(frame, &names)?;
+    let mut next: HashMap<u128, u128> = HashMap::new();
+    for row in (0..frame.height()).rev().filter(|row| !keyless[*row]) {
+        repeated[row] = next.insert(keys[row], whole[row]) == Some(whole[row]);
+    }
+    Ok(repeated)
+}
+
 /// All but the first row of each hash that a plan can use; all but the first where none can.
 fn all_but_first_usable(hashes: &[u128], rows: &[YieldRow]) -> Vec<usize> {
     let usable = |row: usize| rows.get(row).is_some_and(|row| row.unusable().is_none());

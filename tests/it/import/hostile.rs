@@ -35,16 +35,56 @@ fn cell(text: &str, repeated: u64) -> String {
     )
 }
 
+/// An Excel sheet of this many cells, all of which refer to one text of 30,000 letters.
+fn of_one_text(cells: usize) -> Vec<u8> {
+    let main = "xmlns=\"http://schemas.openxmlformats.org/spreadsheetml/2006/main\"";
+    let links = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
+    let link = |id: &str, of: &str, to: &str| format!("<Relationship Id=\"{id}\" Type=\"{links}/{of}\" Target=\"{to}\"/>");
+    let rows: String = (1..=cells).map(|row| format!("<row r=\"{row}\"><c r=\"A{row}\" t=\"s\"><v>0</v></c></row>")).collect();
+    zipped(
+        [
+            (
+                "xl/workbook.xml",
+                format!("<workbook {main} xmlns:r=\"{links}\"><sheets><sheet name=\"S\" sheetId=\"1\" r:id=\"a\"/></sheets></workbook>"),
+            ),
+            (
+                "xl/_rels/workbook.xml.rels",
+                format!(
+                    "<Relationships xmlns=\"http://schemas.openxmlformats.org/package/2006/relationships\">{}{}</Relationships>",
+                    link("a", "worksheet", "worksheets/sheet1.xml"),
+                    link("b", "sharedStrings", "sharedStrings.xml")
+                ),
+            ),
+            ("xl/sharedStrings.xml", format!("<sst {main} uniqueCount=\"1\"><si><t>{}</t></si></sst>", "z".repeat(30_000))),
+            ("xl/worksheets/sheet1.xml", format!("<worksheet {main}><sheetData>{rows}</sheetData></worksheet>")),
+        ]
+        .map(|(name, text)| (name.to_owned(), format!("<?xml version=\"1.0\"?>{text}"))),
+    )
+}
+
 #[test]
 fn what_would_take_too_much_ends_in_a_sentence() {
     let desk = Desk::new();
     let one = |cells: String| sheet(&row(&cells, 1));
     let chain = |text: &str| format!("<?xml version=\"1.0\"?>{text}");
+    let header = |row: String| format!("address,label\n{row}").into_bytes();
+    let label = |name: &str| format!("0x{:040x},{name}\n", 1);
     for (name, bytes, says) in [
         ("columns.csv", format!("{}\n{}\n", vec!["x"; 20_000].join(","), vec!["1"; 20_000].join(",")).into_bytes(), "at most 10000"),
         ("wide.ods", one(cell("x", 1_000_000_000)), "column 10001"),
         ("high.ods", sheet(&row(&cell("x", 2), 1_000_000_000)), "row 1048577"),
         ("long.ods", one(cell(&"z".repeat(5 << 20), 1)), "cannot be read"),
+        ("shared.xlsx", of_one_text(4_000), "repeats long texts in its cells"),
+        ("shared.ods", sheet(&row(&cell(&"z".repeat(30_000), 4), 1_000)), "repeats long texts in its cells"),
+        (
+            "rows.zip",
+            zipped([("labels.csv".to_owned(), String::from_utf8(header(label("dex").repeat(400_000))).unwrap())]),
+            "times its size",
+        ),
+        ("long.csv", header(label(&"z".repeat(17 << 20))), "line longer than 16 MiB"),
+        ("longer.csv", header(label(&"z".repeat(600 << 10))), "first row longer than 512 KiB"),
+        ("quote.csv", header(format!("\"{}{}", label("dex"), ",dex\n".repeat(1_000))), "a quote in row 1 that is never closed"),
+        ("header.csv", header(String::new()), "column names but no rows"),
         (
             "count.xlsx",
             zipped([

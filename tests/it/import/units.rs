@@ -302,6 +302,11 @@ fn volumes_without_names_are_told_by_the_money_beside_them() {
     };
     let (points, whole) = (|tokens: f64| format!("{tokens:.8}"), |tokens: f64| format!("{tokens:.0}"));
     let of = |price: f64, shown: &dyn Fn(f64) -> String| rows(|i| kline(i, price, shown).1);
+    let capped = |i: u32, last: &dyn Fn(f64) -> f64| {
+        let prices = kline(i, 0.3, &points).0;
+        let close: f64 = prices.rsplit(',').next().unwrap().parse().unwrap();
+        format!("{prices},{},{:.0}\n", i * 3_060, last(close))
+    };
     for (what, text, volume, assumed) in [
         ("whole tokens", of(0.3, &points), 10.0, false),
         ("whole tokens of a low price", of(0.000_02, &points), 10.0, false),
@@ -310,6 +315,8 @@ fn volumes_without_names_are_told_by_the_money_beside_them() {
         ("fractions", of(40.0, &points), 10.25, false),
         ("three rows", (1..=3).map(|i| kline(i, 0.3, &points).1).collect(), 10.0, false),
         ("numbers of trades", rows(|i| format!("{},{}.25,{}\n", kline(i, 0.3, &points).0, i * 10, 5 + i * 7 % 11)), 10.25, true),
+        ("a market cap", rows(|i| capped(i, &|close| close * (1.5e9 + f64::from(i)))), 10_000.0, false),
+        ("a last column that is no market cap", rows(|i| capped(i, &|close| close * 1e9 * f64::from(2 + i * 7 % 5))), 3_060.0, true),
         ("numbers of trades first", rows(|i| format!("{},{},{}.25\n", kline(i, 0.3, &points).0, 5 + i * 7 % 11, i * 10)), 10.25, true),
     ] {
         let desk = Desk::new();

@@ -131,7 +131,13 @@ impl TableReader<'_> {
             state: FileState { others: others::are_kept(load.schema), ..from.learnt.clone() },
             ..FileRows::new(load.context, load.schema, load.manifest, &file.name)
         };
-        let outcome = self.read_rows(&mut *source, &mut rows, gathered, (open.at as u32, from.batches), open.before.bytes);
+        let outcome = self.read_rows(
+            &mut *source,
+            &mut rows,
+            gathered,
+            (std::slice::from_ref(file), (open.at as u32, from.batches)),
+            open.before.bytes,
+        );
         self.table.approximate.extend(rows.approximate());
         if let Err(error) = outcome {
             self.table.findings = rows.findings;
@@ -261,7 +267,7 @@ impl TableReader<'_> {
         source: &mut dyn RowSource,
         rows: &mut FileRows<'_>,
         gathered: &mut Gathered,
-        from: (u32, u64),
+        (located, from): (&[LocatedFile], (u32, u64)),
         bytes: u64,
     ) -> Result<(), TableLoadError> {
         let (file, mut batches) = from;
@@ -275,6 +281,12 @@ impl TableReader<'_> {
                 }
             };
             rows.add(batch, source.columns())?;
+            // What goes to the cache needs no memory.
+            if gathered.import.is_none() && self.load.manifest.live.is_none() {
+                for row in rows.drop_repeated()? {
+                    rows.findings.add(self.repeat(located, 0, row, None));
+                }
+            }
             batches += 1;
             let done = self.done + source.bytes_read().min(bytes);
             if gathered.rows() + rows.numbers.len() as u64 > ROWS_MAX {
