@@ -315,7 +315,9 @@ fn shape(place: FileLocation, name: String, bytes: u64, head: Vec<u8>, copied: O
         count if count > COLUMNS_MAX => {
             Err(format!("has {count} columns or more, but at most {COLUMNS_MAX} are supported; remove the columns you don't need"))
         }
-        _ if is_bare(&sniffed) => Err("has column names but no rows: there is nothing to import".to_owned()),
+        _ if is_bare(&sniffed) => {
+            Err(sniffed.first_row_flaw().unwrap_or_else(|| "has column names but no rows: there is nothing to import".to_owned()))
+        }
         _ => Ok(sniffed),
     }
 }
@@ -524,6 +526,25 @@ impl Sniffed {
             && self.copied.is_none()
             && matches!(self.place, FileLocation::File(_))
             && source::format_of(&self.name).is_some()
+    }
+
+    /// What the loader finds in the first row of a text, where the sample ends within it: it is too long, or a quote in it is never closed.
+    pub(super) fn first_row_flaw(&self) -> Option<String> {
+        let (FileShape::Rows(sample), Some(sheet)) = (&self.shape, &self.sheet) else { return None };
+        let is_within = sample.get(1).is_none_or(|row| row.iter().any(|cell| cell.contains('\n')));
+        if sample.len() > 2 || !is_within {
+            return None;
+        }
+        match sheet.rows(self).and_then(|mut rows| rows.next_batch()) {
+            Err(reason) => Some(reason),
+            Ok(batch) => {
+                let batch = batch.filter(|batch| batch.height > 0)?;
+                let open = batch.malformed.iter().any(|(row, reason)| *row == 0 && reason.contains("quote is never closed"));
+                let long = || format!("has a first row longer than {} KiB, which no table has; check its line ends", LOOKED >> 10);
+                let open_quote = "has a quote in row 1 that is never closed; close or remove the quote";
+                if open { Some(open_quote.to_owned()) } else { sample.get(1).is_none().then(long) }
+            }
+        }
     }
 
     pub(super) fn head(&self) -> &[u8] {

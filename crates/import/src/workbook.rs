@@ -73,7 +73,7 @@ fn read(path: &Path, found: &mut Found) -> Result<(), String> {
     match archive::workbook(path) {
         Some(ZippedWorkbook::OpenDocument) => return opendocument::read(path, found),
         Some(ZippedWorkbook::Excel) => {
-            bounds::check(path)?;
+            found.room.stores(bounds::check(path)?);
             let mut book: Xlsx<_> = open_workbook(path).map_err(unreadable)?;
             let currencies = currencies::of(path);
             for name in found.shown(book.sheets_metadata()) {
@@ -88,7 +88,7 @@ fn read(path: &Path, found: &mut Found) -> Result<(), String> {
             }
         }
         Some(ZippedWorkbook::ExcelBinary) => {
-            bounds::check(path)?;
+            found.room.stores(bounds::check(path)?);
             let mut book: Xlsb<_> = open_workbook(path).map_err(unreadable)?;
             for name in found.shown(book.sheets_metadata()) {
                 let Ok(mut cells) = book.worksheet_cells_reader(&name) else { continue };
@@ -101,6 +101,7 @@ fn read(path: &Path, found: &mut Found) -> Result<(), String> {
         }
         None => {
             compound::check(path)?;
+            found.room.stores(std::fs::metadata(path).map_or(0, |meta| meta.len()));
             let mut book: Xls<_> = open_workbook(path).map_err(unreadable)?;
             for name in found.shown(book.sheets_metadata()) {
                 let Ok(range) = book.worksheet_range(&name) else { continue };

@@ -2,11 +2,12 @@
 //! size takes the memory of a few batches. A message is read whole and its figures are validated before it is decoded.
 
 use std::{
+    collections::HashSet,
     io::{self, Cursor},
     sync::Arc,
 };
 
-use planus::ReadAsRoot;
+use planus::{ReadAsRoot, Vector};
 use polars::prelude::{ArrowField, ArrowSchema, Column, DataFrame, PolarsResult, polars_bail, polars_ensure};
 use polars_arrow::{
     datatypes::ArrowDataType,
@@ -19,7 +20,7 @@ use polars_arrow::{
         },
     },
 };
-use polars_arrow_format::ipc::{MessageHeaderRef, MessageRef};
+use polars_arrow_format::ipc::{FieldRef, MessageHeaderRef, MessageRef, TypeRef};
 
 use super::{
     BATCH_ROWS, ColumnFilter, ROWS_MAX, RowSource, SourceBatch, empty_columns,
@@ -32,6 +33,9 @@ use crate::decode::guarded;
 /// Bytes of read-ahead.
 const AHEAD: u64 = 16 << 20;
 const MAGIC: &[u8; 6] = b"ARROW1";
+/// Maximum depth and number of the fields in which an unsupported type is looked for.
+const DEPTH_MAX: usize = 32;
+const FIELDS_MAX: usize = 100_000;
 
 pub(super) struct IpcRows {
     messages: Messages,
@@ -105,6 +109,19 @@ impl Messages {
         Ok(Some(Message { text, body: body..end }))
     }
 
+    /// Why the rows cannot be decoded though nothing is damaged: a column of a type that polars lacks, or two of one name.
+    fn unsupported(&self) -> Option<String> {
+        let found = guarded("Arrow IPC", || {
+            let start = if self.read(0..self.bytes.min(6))? == MAGIC { 8 } else { 0 };
+            let Some(message) = self.message(start)? else { return Ok(None) };
+            match MessageRef::read_as_root(&message.text)?.header()? {
+                Some(MessageHeaderRef::Schema(schema)) => unsupported_field(schema.fields()?, 0, &mut 0),
+                _ => Ok(None),
+            }
+        });
+        found.ok().flatten()
+    }
+
     fn next(&mut self) -> PolarsResult<Option<Message>> {
         let at = match &mut self.next {
             Next::Listed(places) => places.next(),
@@ -128,8 +145,8 @@ impl Messages {
 impl IpcRows {
     pub(super) fn open(file: Arc<dyn ReadAt>, wanted: &ColumnFilter) -> Result<Self, String> {
         let bytes = file.bytes().map_err(|error| format!("cannot be read: {error}"))?;
-        let mut messages = Messages { file, bytes, next: Next::At(0), at: 0, last: (0, 0) };
-        guarded("Arrow IPC", || {
+        let mut messages = Messages { file: Arc::clone(&file), bytes, next: Next::At(0), at: 0, last: (0, 0) };
+        let opened = guarded("Arrow IPC", || {
             let listed = messages.read(0..bytes.min(6))? == MAGIC;
             let (mut schema, ipc_schema, dictionaries) = if listed { footer(&mut messages)? } else { head(&mut messages)? };
             let names = schema.iter_names().map(ToString::to_string).collect();
@@ -162,7 +179,8 @@ impl IpcRows {
                 }
             }
             Ok(rows)
-        })
+        });
+        opened.map_err(|damage| Messages { file, bytes, next: Next::At(0), at: 0, last: (0, 0) }.unsupported().unwrap_or(damage))
     }
 
     /// The selected columns.
@@ -216,7 +234,7 @@ impl IpcRows {
 
     /// Decodes the next message; a batch of up to `pass` rows is skipped instead. Returns the number of rows skipped; none at the end.
     fn advance(&mut self, pass: u64) -> Result<Option<u64>, String> {
-        guarded("Arrow IPC", || {
+        let advanced = guarded("Arrow IPC", || {
             let Some(message) = self.messages.next()? else { return Ok(None) };
             if pass > 0
                 && let Some(MessageHeaderRef::RecordBatch(batch)) = MessageRef::read_as_root(&message.text)?.header()?
@@ -226,7 +244,8 @@ impl IpcRows {
             }
             self.decode(&message)?;
             Ok(Some(0))
-        })
+        });
+        advanced.map_err(|damage| self.messages.unsupported().unwrap_or(damage))
     }
 
     fn take(&mut self, rows: usize) -> DataFrame {
@@ -235,6 +254,44 @@ impl IpcRows {
         self.done += taken.height() as u64;
         taken
     }
+}
+
+/// What is unsupported among the fields and those within them, if anything is.
+fn unsupported_field<'a>(
+    fields: Option<Vector<'a, planus::Result<FieldRef<'a>>>>,
+    depth: usize,
+    seen: &mut usize,
+) -> PolarsResult<Option<String>> {
+    let mut names = HashSet::new();
+    for field in fields.into_iter().flatten() {
+        *seen += 1;
+        if depth > DEPTH_MAX || *seen > FIELDS_MAX {
+            break;
+        }
+        let field = field?;
+        let name = field.name()?.unwrap_or_default();
+        let shown: String = name.chars().take(40).collect();
+        let unsupported = match field.type_()? {
+            Some(TypeRef::RunEndEncoded(_)) => Some("run-end encoded"),
+            Some(TypeRef::ListView(_) | TypeRef::LargeListView(_)) => Some("list view"),
+            Some(TypeRef::Union(_)) => Some("union"),
+            Some(TypeRef::Interval(_)) => Some("interval"),
+            _ => None,
+        };
+        if let Some(unsupported) = unsupported {
+            return Ok(Some(format!(
+                "has a column `{shown}` of the Arrow type {unsupported}, which tokendeck does not read; write it as a plain column or \
+                 leave it out"
+            )));
+        }
+        if !names.insert(name) {
+            return Ok(Some(format!("has two columns named `{shown}`; rename one of them, or leave it out")));
+        }
+        if let Some(found) = unsupported_field(field.children()?, depth + 1, seen)? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
 }
 
 /// Schema and offsets of the dictionaries, from the head of a stream or the footer of a file.
@@ -382,6 +439,44 @@ mod tests {
                     read = rows.bytes_read();
                 }
                 assert_eq!((seen, rows.bytes_read()), (total, rows.messages.bytes));
+            }
+        }
+    }
+
+    #[test]
+    fn a_column_that_cannot_be_read_is_named_and_not_called_damage() {
+        use polars_arrow_format::ipc::{self, Type};
+        let field = |name: &str, of: Type, children: Option<Vec<ipc::Field>>| ipc::Field {
+            name: Some(name.to_owned()),
+            nullable: true,
+            type_: Some(of),
+            dictionary: None,
+            children,
+            custom_metadata: None,
+        };
+        let text = |name: &str| field(name, Type::Utf8(Box::default()), None);
+        let views = || field("y", Type::ListView(Box::default()), Some(vec![text("item")]));
+        for (fields, says) in [
+            (vec![text("a"), field("x", Type::RunEndEncoded(Box::default()), None)], Some("`x` of the Arrow type run-end encoded")),
+            (vec![field("z", Type::Struct(Box::default()), Some(vec![views()]))], Some("`y` of the Arrow type list view")),
+            (vec![text("a"), text("b"), text("a")], Some("two columns named `a`")),
+            (vec![text("a"), text("b")], None),
+        ] {
+            let schema = ipc::Schema { endianness: ipc::Endianness::Little, fields: Some(fields), custom_metadata: None, features: None };
+            let message = ipc::Message {
+                version: ipc::MetadataVersion::V5,
+                header: Some(ipc::MessageHeader::Schema(Box::new(schema))),
+                body_length: 0,
+                custom_metadata: None,
+            };
+            let mut builder = planus::Builder::new();
+            let mut body = builder.finish(message, None).to_vec();
+            body.resize(body.len().next_multiple_of(8), 0);
+            let mut file = tempfile::tempfile().unwrap();
+            file.write_all(&[&[0xff; 4][..], &(body.len() as u32).to_le_bytes(), &body].concat()).unwrap();
+            match (open(file, &["a"]).err(), says) {
+                (Some(told), Some(says)) => assert!(told.contains(says), "{told}"),
+                (told, says) => assert_eq!((told, says), (None, None)),
             }
         }
     }

@@ -15,7 +15,11 @@ use super::super::{
     sheet::{Sheet, json::KEY},
 };
 use super::grid::{self, CandleTimes, RowsSeen};
-use model::{candles::Interval, time::MINUTE_MS};
+use std::collections::BTreeSet;
+use model::{
+    candles::Interval,
+    time::{HOUR_MS, MINUTE_MS},
+};
 
 /// Maximum share of invalid candles for which the columns may still be those that their names say.
 const BROKEN_FEW: f64 = 0.2;
@@ -137,7 +141,38 @@ fn time(sheet: &Sheet, names: &Names) -> Option<usize> {
             .is_some_and(|when| cells.iter().all(|cell| when.ms(cell).is_some_and(|ms| ms % MINUTE_MS == 0)))
     };
     let known = known.iter().copied().find(to_the_minute).or_else(|| known.first().copied());
-    known.or_else(apart).or_else(written).or_else(epochs)
+    let found = known.or_else(apart).or_else(written).or_else(epochs)?;
+    let universal = || (0..names.len()).find(|&at| is_epoch(sheet, at) && differ_by_zone(sheet, found, at));
+    if is_epoch(sheet, found) { Some(found) } else { universal().or(Some(found)) }
+}
+
+fn is_epoch(sheet: &Sheet, at: usize) -> bool {
+    TimeStyle::of(&sheet.column(at).collect::<Vec<_>>()) == Ok(Some(TimeStyle::Epoch))
+}
+
+/// Whether two columns give the same times in two time zones: whole half hours apart, and not by one candle, as its start and its end are. Over a
+/// change of clocks there are two such differences.
+fn differ_by_zone(sheet: &Sheet, one: usize, other: usize) -> bool {
+    let read = |at: usize| -> Option<Vec<i64>> {
+        let cells: Vec<&str> = sheet.column(at).collect();
+        let style = TimeStyle::of(&cells).ok().flatten()?;
+        cells.iter().map(|cell| style.ms(cell)).collect()
+    };
+    let (Some(one), Some(other)) = (read(one), read(other)) else { return false };
+    let apart: BTreeSet<i64> = one.iter().zip(&other).map(|(one, other)| one - other).collect();
+    let step = Interval::between(one).0;
+    let is_zone = |apart: &i64| *apart != 0 && apart.abs() != step && apart.abs() <= 14 * HOUR_MS && apart % (HOUR_MS / 2) == 0;
+    matches!(apart.len(), 1 | 2) && apart.iter().all(is_zone)
+}
+
+/// The note about a column with the same times in a time zone that the file does not name.
+fn local_times(sheet: &Sheet, time: usize) -> Option<String> {
+    let mut others = (0..sheet.names.len()).filter(|&at| at != time && is_epoch(sheet, time) && !is_epoch(sheet, at));
+    let local = others.find(|&at| differ_by_zone(sheet, at, time))?;
+    Some(format!(
+        "assumed: times from `{}`, which are in UTC; `{}` has the same times in another time zone",
+        sheet.names[time], sheet.names[local]
+    ))
 }
 
 fn figures(sheet: &Sheet, at: usize, style: NumberStyle) -> Vec<f64> {
@@ -356,7 +391,7 @@ fn candle_columns(sheet: &Sheet, time: usize, prices: OhlcPlaces, said: bool, en
         times,
         by_time,
         says,
-        notes: notation::assumed(sheet, &prices, style).into_iter().chain(placed.assumed()).collect(),
+        notes: notation::assumed(sheet, &prices, style).into_iter().chain(placed.assumed()).chain(local_times(sheet, time)).collect(),
         figures,
     })
 }

@@ -21,6 +21,11 @@ use store::load::bind::BESIDE_DOLLARS;
 
 /// Prices from which six decimals reveal a 32-bit float.
 const SINGLE_SHOWS: f64 = 100.0;
+/// Minimum supply that shows a market cap (of a price in another currency the ratio is a rate of exchange), most change of it from one row to the
+/// next, and rows that show it.
+const SUPPLY_MIN: f64 = 20_000.0;
+const STEADY: f64 = 0.01;
+const CAP_ROWS_MIN: usize = 5;
 /// Volume names that do not tell the unit.
 const BARE: &str = "volume vol v volumen volumes 成交量 объем объём 出来高 거래량 volumetraded tradedvolume";
 const TOKENS: &str = "\
@@ -276,7 +281,7 @@ fn single(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, among: 
         None if too_large => Some("in tokens, it would be worth more than any token trades in a day".to_owned()),
         None if currency.is_some() => Some("from its cells".to_owned()),
         None if counts(among.names.whole(at)) == Some(VolumeMeasure::Money) || name.contains('$') => Some("from its name".to_owned()),
-        None => in_usd(sheet, among.names, found, &among.figures[place]),
+        None => in_usd(sheet, among.names, found, &among.figures[place]).or_else(|| beside_cap(sheet, found, among.style, at)),
     };
     match money {
         None => {
@@ -312,6 +317,23 @@ fn in_usd(sheet: &Sheet, names: &Names, found: &CandleColumns, figures: &[f64]) 
     };
     let share = prices.iter().filter(as_yahoo).count() as f64 / prices.len().max(1) as f64;
     (whole && share > 0.6).then(|| "whole numbers next to prices in Yahoo's notation".to_owned())
+}
+
+/// Why the volume at `volume` is in USD where columns have no names: one behind it is a market cap, as in CoinMarketCap's tables. Divided by the
+/// opening or closing price it is the supply, which hardly changes from row to row.
+fn beside_cap(sheet: &Sheet, found: &CandleColumns, style: NumberStyle, volume: usize) -> Option<String> {
+    let is_cap = |at: usize| {
+        [0, 3].into_iter().any(|price| {
+            let number = |cell: &str| style.plain(cell).and_then(|text| text.parse::<f64>().ok());
+            let supply = sheet.column(at).zip(&found.figures[price]).filter_map(|(cell, price)| Some(number(cell)? / price));
+            let supply: Vec<f64> = supply.filter(|supply| supply.is_finite() && *supply > SUPPLY_MIN).collect();
+            let steady = supply.windows(2).filter(|two| (two[1] / two[0] - 1.0).abs() < STEADY).count();
+            supply.len() >= CAP_ROWS_MIN && supply.len() * 2 > sheet.first.len() && steady * 10 >= (supply.len() - 1) * 9
+        })
+    };
+    let other = |at: &usize| *at != found.time && !found.prices.contains(at);
+    let at = (volume + 1..sheet.names.len()).filter(|_| !sheet.named).filter(other).find(|at| is_cap(*at))?;
+    Some(format!("as beside a market cap, which `{}` seems to be", sheet.names[at]))
 }
 
 /// Columns that may be volumes: by name if there are names, or all numbers that are neither time nor price nor count.

@@ -27,6 +27,8 @@ const TEST_NETWORKS: &str = "\
     421611 421613 421614 534351 560048 11155111 11155420 168587773";
 /// Words in the names of test networks.
 const TEST_WORDS: &str = "testnet goerli sepolia ropsten rinkeby mumbai fuji kovan holesky amoy alfajores";
+/// Names of a token's own address.
+const OWN_ADDRESS: &str = "address tokenaddress contractaddress mint tokenmint mintaddress";
 const LEFT_OUT: &str = "have no 20-byte address or are on a test network";
 const KEPT: &str = "kept";
 
@@ -35,7 +37,12 @@ fn address(sheet: &Sheet, names: &Names) -> Option<usize> {
     let mut all = names.all(TOKEN);
     all.extend(names.all("address contract token id mint hash"));
     all.extend(sheet.names.iter().position(|name| name == KEY));
-    all.into_iter().find(holds)
+    // Rows with an address of another form, as on Solana: an address within another object, such as the bridged original, is not theirs.
+    let is_nested = |at: &usize| sheet.names[*at].contains('.');
+    let is_filled = |at: usize| sheet.column(at).filter(|cell| !cell.trim().is_empty()).count() * 2 > sheet.first.len();
+    let is_own = |at: &usize| !is_nested(at) && is_one_of(&plain(&sheet.names[*at]), OWN_ADDRESS);
+    let other_form = all.iter().any(|at| is_own(at) && is_filled(*at) && !holds(at));
+    all.into_iter().filter(|at| !other_form || !is_nested(at)).find(holds)
 }
 
 /// Columns named after a chain that hold addresses on it.

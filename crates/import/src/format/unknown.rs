@@ -126,6 +126,9 @@ const OF_POSTS: &[(&str, &str)] = &[
 
 /// Builds the refusal.
 pub(crate) fn unknown(sniffed: &Sniffed, options: &ImportOptions) -> Refusal {
+    if let Some(flaw) = sniffed.first_row_flaw() {
+        return Refusal::new(flaw);
+    }
     let near = sniffed.sheet.as_ref().and_then(|sheet| nearest(sheet, options)).unwrap_or_default();
     let told = if near.reason.is_empty() { String::new() } else { format!(" {}", near.reason) };
     let known = "`tokendeck import --formats` lists the known formats";

@@ -28,8 +28,8 @@ const ODD_MAX: u64 = 64 << 20;
 const BESIDE_MAX: u64 = 48 << 20;
 const PER_CELL_MAX: u64 = 512;
 
-/// Refuses a workbook that would take too much.
-pub(super) fn check(path: &Path) -> Result<(), String> {
+/// Refuses a workbook that would take too much; returns its unpacked size.
+pub(super) fn check(path: &Path) -> Result<u64, String> {
     let parts = archive::parts(path)?;
     let mut counts = Counts::default();
     // One that lies downwards is found while it is unpacked.
@@ -41,7 +41,7 @@ pub(super) fn check(path: &Path) -> Result<(), String> {
         let is_binary = part.name.to_lowercase().ends_with(".bin");
         if is_binary { records(&mut reader, &part.name, &mut counts)? } else { tags(&mut reader, &part.name, &mut counts)? }
     }
-    Ok(())
+    Ok(counts.bytes)
 }
 
 fn too_long(name: &str) -> String {

@@ -10,15 +10,25 @@ const ROWS_MAX: usize = 1 << 20;
 /// Empty cells that there may be, and those that each filled one may bring.
 const EMPTY_MAX: usize = 4_000_000;
 const EMPTY_PER_CELL: usize = 4;
+/// Bytes that the texts of all cells may take beyond those that the workbook stores: cells may share a text, and each holds a copy.
+const REPEATED_MAX: u64 = 96 << 20;
 
 /// The cells of a workbook that are held so far.
 #[derive(Debug, Default)]
 pub(super) struct Room {
     filled: usize,
     empty: usize,
+    /// Bytes of their texts, and of the texts that the workbook stores.
+    text: u64,
+    stored: u64,
 }
 
 impl Room {
+    /// The workbook stores these bytes of text, at most.
+    pub(super) fn stores(&mut self, bytes: u64) {
+        self.stored = self.stored.saturating_add(bytes);
+    }
+
     fn fits(&self, empty: usize) -> bool {
         self.empty.saturating_add(empty) <= EMPTY_MAX + EMPTY_PER_CELL * self.filled
     }
@@ -48,6 +58,13 @@ impl SheetGrid {
         room.filled += 1;
         if room.filled > CELLS_MAX {
             return Err(too_many_cells());
+        }
+        room.text = room.text.saturating_add(text.len() as u64);
+        if room.text > room.stored.saturating_add(REPEATED_MAX) {
+            return Err(format!(
+                "repeats its texts in so many cells that they take {} MiB more than the workbook; shorten the texts, or save its sheets as CSV",
+                REPEATED_MAX >> 20
+            ));
         }
         let known = self.rows.get(row).map_or(0, Vec::len);
         let empty = (row + 1).saturating_sub(self.rows.len()) + column.saturating_sub(known);
@@ -121,6 +138,19 @@ mod tests {
             ("a diagonal", (0..COLUMNS_MAX).map(|at| (at, at)).collect(), "far apart"),
         ] {
             assert!(grid(cells).is_err_and(|said| said.contains(reason)), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_many_cells_share_is_copied_up_to_a_limit() {
+        let text = "x".repeat(1 << 20);
+        for (name, cells, stored, fits) in
+            [("repeated", 97, 0, false), ("repeated a little", 96, 0, true), ("stored in the file", 110, 20 << 20, true)]
+        {
+            let (mut grid, mut room) = (SheetGrid::default(), Room::default());
+            room.stores(stored);
+            let put = (0..cells).try_for_each(|row| grid.put((row, 0), text.clone(), &mut room));
+            assert!(put.as_ref().map_or_else(|said| !fits && said.contains("repeats its texts"), |()| fits), "{name}: {put:?}");
         }
     }
 }

@@ -111,6 +111,7 @@ pub(super) fn read(path: &Path, found: &mut Found) -> Result<(), String> {
                             Some(currency) => format!("{} {currency}", open.text),
                             None => open.text.trim().to_owned(),
                         };
+                        found.room.stores(text.len() as u64);
                         let repeated = if text.is_empty() { 0 } else { rows };
                         for down in 0..repeated {
                             for right in 0..open.repeated {
