@@ -260,6 +260,8 @@ fn of_two_columns_in_two_time_zones_the_universal_one_is_taken() {
     };
     for (what, header, text, is_told) in [
         ("local first", "open_time_iso,open_time_unix", two(&local, &epoch), true),
+        ("named UTC", "date,date_utc", two(&local, &universal), true),
+        ("with an offset", "time,utc_time", two(&local, &|i| universal(i) + "+00:00"), true),
         ("the same time", "time,unix", two(&universal, &epoch), false),
         ("start and end", "open_time,close_time", two(&universal, &|i| epoch(i + 1)), false),
     ] {

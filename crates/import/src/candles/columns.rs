@@ -7,7 +7,7 @@ use super::super::{
         CellKind, kind,
         number::NumberStyle,
         ohlc::{self, FoundOrder, OhlcPlaces},
-        when::{AmbiguousDate, TimeStyle},
+        when::{AmbiguousDate, TimeStyle, without_zone},
     },
     names::{Names, is_one_of, plain},
     notation, pair,
@@ -15,11 +15,11 @@ use super::super::{
     sheet::{Sheet, json::KEY},
 };
 use super::grid::{self, CandleTimes, RowsSeen};
-use std::collections::BTreeSet;
 use model::{
     candles::Interval,
     time::{HOUR_MS, MINUTE_MS},
 };
+use std::collections::BTreeSet;
 
 /// Maximum share of invalid candles for which the columns may still be those that their names say.
 const BROKEN_FEW: f64 = 0.2;
@@ -45,7 +45,7 @@ pub(crate) fn header_words() -> impl Iterator<Item = &'static str> {
 }
 
 /// Currency and price markers that a column name may carry.
-const MARKS: &str = "usd usdt usdc price priceusd usdprice inusd";
+const MARKS: &str = "usd usdt usdc price priceusd usdprice inusd value";
 const INTERVALS: &str = "interval timeframe granularity resolution period bar tf frequency";
 
 /// The candle columns of a file, and the facts inferred from its sample.
@@ -106,7 +106,8 @@ fn stands_twice(sheet: &Sheet, at: usize) -> bool {
 
 fn price(names: &Names, words: &str) -> Option<usize> {
     let marked = |name: &str| {
-        words.split_whitespace().any(|word| {
+        // `trade_value` is a turnover.
+        words.split_whitespace().filter(|_| name != "tradevalue").any(|word| {
             name.strip_prefix(word).is_some_and(|rest| is_one_of(rest, MARKS) || pair::is_currency(rest)) && word.len() > 1
                 || name.strip_suffix(word).is_some_and(|rest| word.len() > 1 && is_one_of(rest, MARKS))
         })
@@ -142,8 +143,16 @@ fn time(sheet: &Sheet, names: &Names) -> Option<usize> {
     };
     let known = known.iter().copied().find(to_the_minute).or_else(|| known.first().copied());
     let found = known.or_else(apart).or_else(written).or_else(epochs)?;
-    let universal = || (0..names.len()).find(|&at| is_epoch(sheet, at) && differ_by_zone(sheet, found, at));
-    if is_epoch(sheet, found) { Some(found) } else { universal().or(Some(found)) }
+    let universal = || (0..names.len()).find(|&at| is_universal(sheet, at) && differ_by_zone(sheet, found, at));
+    if is_universal(sheet, found) { Some(found) } else { universal().or(Some(found)) }
+}
+
+/// Whether the times are certainly in UTC: seconds since 1970, or times with an offset or under a name with `UTC`.
+fn is_universal(sheet: &Sheet, at: usize) -> bool {
+    let is_zoned = |cell: &str| without_zone(cell).is_some_and(|(rest, _)| rest.len() < cell.trim().len());
+    let mut filled = sheet.column(at).filter(|cell| !cell.trim().is_empty()).take(200).peekable();
+    let is_stated = plain(&sheet.names[at]).ends_with("utc") || filled.peek().is_some() && filled.all(is_zoned);
+    is_stated && kind(sheet.column(at).take(200)) == CellKind::Time || is_epoch(sheet, at)
 }
 
 fn is_epoch(sheet: &Sheet, at: usize) -> bool {
@@ -167,7 +176,7 @@ fn differ_by_zone(sheet: &Sheet, one: usize, other: usize) -> bool {
 
 /// The note about a column with the same times in a time zone that the file does not name.
 fn local_times(sheet: &Sheet, time: usize) -> Option<String> {
-    let mut others = (0..sheet.names.len()).filter(|&at| at != time && is_epoch(sheet, time) && !is_epoch(sheet, at));
+    let mut others = (0..sheet.names.len()).filter(|&at| at != time && is_universal(sheet, time) && !is_universal(sheet, at));
     let local = others.find(|&at| differ_by_zone(sheet, at, time))?;
     Some(format!(
         "assumed: times from `{}`, which are in UTC; `{}` has the same times in another time zone",

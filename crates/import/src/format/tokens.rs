@@ -133,7 +133,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
                 // No line of `dataset.toml`: a single chain would misplace tokens.
                 Refusal::new(format!(
                     "looks like tokens, but names no chain and seems to cover several, as {why}; add a column with the chain of each \
-                     row"
+                     row, or pass the chain if they are all on one, as in --chain base"
                 ))
             }));
         }
@@ -142,11 +142,12 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     Ok(plan)
 }
 
-/// The evidence that a list spans several chains: a coin with several addresses, or several coins with the zero address.
+/// The evidence that a list spans several chains: coins with several addresses, or several coins with the zero address. In a long list, a
+/// few coins may have moved to a new contract.
 fn several_chains(sheet: &Sheet, names: &Names, address: usize) -> Option<String> {
     let (symbol, name) = (names.find(SYMBOL)?, names.find(NAME)?);
     let mut met: HashMap<(String, String), &str> = HashMap::new();
-    let mut natives: Vec<&str> = Vec::new();
+    let (mut natives, mut repeats, mut first): (Vec<&str>, usize, Option<String>) = Default::default();
     for row in &sheet.first {
         let cell = row[address].trim();
         if Address::parse(cell).is_none() {
@@ -158,8 +159,12 @@ fn several_chains(sheet: &Sheet, names: &Names, address: usize) -> Option<String
         if let Some(other) = met.insert((row[symbol].to_uppercase(), row[name].to_uppercase()), cell)
             && !other.eq_ignore_ascii_case(cell)
         {
-            return Some(format!("`{}` is both {other} and {cell}", row[symbol]));
+            repeats += 1;
+            first.get_or_insert_with(|| format!("`{}` is both {other} and {cell}", row[symbol]));
         }
+    }
+    if repeats * 100 > sheet.first.len() {
+        return first;
     }
     natives.dedup();
     match &natives[..] {
