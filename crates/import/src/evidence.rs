@@ -7,6 +7,10 @@ pub(super) mod ohlc;
 pub(super) mod volume;
 pub(super) mod when;
 
+use super::{
+    names::{is_one_of, plain},
+    sheet::Sheet,
+};
 use model::address::Address;
 use source::coerce::cell::is_null_word;
 
@@ -64,6 +68,38 @@ pub(super) fn kind<'a>(cells: impl Iterator<Item = &'a str>) -> CellKind {
         _ if all > 0 => CellKind::Text,
         _ => CellKind::Empty,
     }
+}
+
+/// Whether the text has the form of an address of a network without 0x addresses: base58 (Bitcoin, Solana, Tron) or bech32 (Cosmos, Bitcoin).
+fn is_of_other_network(cell: &str) -> bool {
+    let cell = cell.trim();
+    let is_base58 = |byte: u8| byte.is_ascii_alphanumeric() && !b"0OIl".contains(&byte);
+    let has = |of: fn(&u8) -> bool| cell.bytes().any(|byte| of(&byte));
+    let is_mixed = has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
+    let bech32 = cell.rsplit_once('1').is_some_and(|(prefix, data)| {
+        (2..=20).contains(&prefix.len())
+            && prefix.bytes().all(|byte| byte.is_ascii_lowercase())
+            && (38..=70).contains(&data.len())
+            && data.bytes().all(|byte| b"qpzry9x8gf2tvdw0s3jn54khce6mua7l".contains(&byte))
+    });
+    bech32 || matches!(cell.len(), 26..=44 | 95) && is_mixed && cell.bytes().all(is_base58)
+}
+
+/// The share of a column's non-empty cells that are addresses of other networks: by their form, or, in a column named as addresses, by
+/// their 32 bytes (Alephium, Aptos, Sui).
+pub(super) fn of_other_networks(sheet: &Sheet, at: usize) -> f64 {
+    let name = plain(sheet.names[at].rsplit('.').next().unwrap_or_default());
+    // The ids of pools and transactions have 32 bytes too; those of tokens are listed with symbols.
+    let is_id = is_one_of(&name, "id tokenid") && sheet.names.iter().any(|name| plain(name) == "symbol");
+    let is_named = is_id || is_one_of(&name, "address mint token contract holder wallet owner account cointype");
+    let long = |cell: &str| {
+        let cell = cell.trim();
+        let digits = cell.strip_prefix("0x").filter(|_| !is_id).unwrap_or(cell).split("::").next().unwrap_or_default();
+        is_named && digits.len() == 64 && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
+    };
+    let filled = || sheet.column(at).filter(|cell| !is_null_word(cell));
+    let others = filled().filter(|cell| is_of_other_network(cell) || long(cell)).count();
+    others as f64 / filled().count().max(1) as f64
 }
 
 /// The share of non-empty cells that are addresses.

@@ -22,6 +22,35 @@ const NATIVE: &[&str] = &[
     "STX", "GLMR", "MOVR", "CELO", "ROSE", "XDAI", "FLOW", "HYPE", "NEO", "IOTA", "MINA", "XEC", "RVN", "QTUM", "OSMO", "KAVA", "BERA",
     "MON",
 ];
+/// Full names of native coins.
+const COIN_NAMES: &[(&str, &str)] = &[
+    ("BITCOIN", "BTC"),
+    ("ETHEREUM", "ETH"),
+    ("ETHER", "ETH"),
+    ("BINANCECOIN", "BNB"),
+    ("SOLANA", "SOL"),
+    ("RIPPLE", "XRP"),
+    ("LITECOIN", "LTC"),
+    ("BITCOINCASH", "BCH"),
+    ("BITCOINSV", "BSV"),
+    ("CARDANO", "ADA"),
+    ("POLKADOT", "DOT"),
+    ("DOGECOIN", "DOGE"),
+    ("AVALANCHE", "AVAX"),
+    ("TRON", "TRX"),
+    ("COSMOS", "ATOM"),
+    ("STELLAR", "XLM"),
+    ("MONERO", "XMR"),
+    ("ETHEREUMCLASSIC", "ETC"),
+    ("ALGORAND", "ALGO"),
+    ("FILECOIN", "FIL"),
+    ("HEDERA", "HBAR"),
+    ("APTOS", "APT"),
+    ("TEZOS", "XTZ"),
+    ("ZCASH", "ZEC"),
+    ("KASPA", "KAS"),
+    ("VECHAIN", "VET"),
+];
 /// Words in file names that are exchanges or sources, not tokens.
 const EXCHANGES: &str = "\
     POLONIEX BINANCE KRAKEN COINBASE BITSTAMP BITFINEX GEMINI BYBIT OKX OKEX KUCOIN HUOBI HTX GATE GATEIO MEXC BITGET BITTREX UPBIT \
@@ -164,6 +193,18 @@ pub(super) fn foreign_money(name: &str) -> Option<String> {
 /// The coin tickers among the words of a file name.
 pub(super) fn coins(name: &str) -> Vec<String> {
     split(name).iter().map(|word| common_ticker(&word.text)).filter(|word| BASES.contains(&word.as_str())).collect()
+}
+
+/// The ticker of the native coin whose full name is in a file name, apart from ordinary words and numbers.
+pub(super) fn coin_by_name(name: &str) -> Option<&'static str> {
+    let words = split(name).into_iter().map(|word| word.text);
+    let rest = words.filter(|word| {
+        let is_year_or_length = word.starts_with(|c: char| c.is_ascii_digit());
+        !(is_year_or_length || is_exchange(word) || is_dollar(word) || is_ordinary(word) && word != "VS")
+    });
+    // `COIN` is an ordinary word, though a part of one name.
+    let joined = rest.collect::<String>();
+    COIN_NAMES.iter().find(|(known, _)| *known == joined || joined == "BINANCE" && *known == "BINANCECOIN").map(|(_, ticker)| *ticker)
 }
 
 /// The one token that a sheet's or a member's own name tells: by a pair, or by a single ticker beside ordinary words.
@@ -335,6 +376,20 @@ mod tests {
             ("p.xlsx/JAN", None),
         ] {
             assert_eq!(ticker(name, |_| false).as_deref(), expected, "{name}");
+        }
+        for (name, expected) in [
+            ("bitcoin.csv", Some("BTC")),
+            ("a/coin_Bitcoin_2013-2021.csv", Some("BTC")),
+            ("cryptos.xlsx/Ethereum", Some("ETH")),
+            ("bitcoin-cash.csv", Some("BCH")),
+            ("ethereum_classic_daily_usd.json", Some("ETC")),
+            ("wrapped-bitcoin.csv", None),
+            ("bitcoin_vs_gold.csv", None),
+            ("bitcoin_ethereum.csv", None),
+            ("bitcoin vs.csv", None),
+            ("prices.csv", None),
+        ] {
+            assert_eq!(coin_by_name(name), expected, "{name}");
         }
         assert_eq!(without_multiplier("1000PEPE"), Some(("PEPE", 1e3)));
         assert_eq!(without_multiplier("SHIB1000"), Some(("SHIB", 1e3)));

@@ -535,16 +535,14 @@ impl Sniffed {
         if sample.len() > 2 || !is_within {
             return None;
         }
-        // The layout of the sample is that of a header and one long cell.
-        let layout = Layout { encoding: sheet.encoding(), ..Layout::default() };
-        match self.rows(&layout).and_then(|mut rows| rows.next_batch()) {
+        match sheet.rows(self).and_then(|mut rows| rows.next_batch()) {
             Err(reason) => Some(reason),
             Ok(batch) => {
                 let batch = batch.filter(|batch| batch.height > 0)?;
                 let open = batch.malformed.iter().any(|(row, reason)| *row == 0 && reason.contains("quote is never closed"));
                 let long = || format!("has a first row longer than {} KiB, which no table has; check its line ends", LOOKED >> 10);
                 let open_quote = "has a quote in row 1 that is never closed; close or remove the quote";
-                if open { Some(open_quote.to_owned()) } else { (sample.len() < 2).then(long) }
+                if open { Some(open_quote.to_owned()) } else { sample.get(1).is_none().then(long) }
             }
         }
     }

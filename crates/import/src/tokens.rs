@@ -116,6 +116,7 @@ fn refused(reason: &str, symbol: Option<&str>, contract: bool) -> Refusal {
     if contract {
         return Refusal::new(format!("{reason}; pass --token ADDRESS")).say("token", ADDRESS);
     }
+    let symbol = symbol.map(|symbol| pair::coin_by_name(symbol).unwrap_or(symbol));
     if let Some(coin) = symbol.filter(|symbol| pair::is_native(symbol)) {
         let told = format!("{reason}; pass --coin {coin} for the coin itself, or --token ADDRESS for a token");
         return Refusal::new(told).say("coin", coin);
@@ -268,7 +269,9 @@ impl KnownTokens {
             return Ok(found(address, known.or(symbol), TokenFoundBy::Said, says));
         }
         let Some(symbol) = symbol else {
-            return Err(refused("does not name its token", pair::coins(name).first().map(String::as_str), hints.contract));
+            let coins = pair::coins(name);
+            let coin = coins.first().map(String::as_str).or_else(|| pair::coin_by_name(name));
+            return Err(refused("does not name its token", coin, hints.contract));
         };
         if let Some(address) = self.by_symbol(&symbol, hints)? {
             return Ok(found(address, Some(symbol), TokenFoundBy::File, place.to_owned()));

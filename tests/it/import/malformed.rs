@@ -252,3 +252,21 @@ fn a_volume_in_usd_is_not_said_to_be_left_out() {
     let volume = columns.iter().find(|column| column["column"] == "volume").unwrap();
     assert_eq!((volume["from"].as_str(), volume["why"].as_str()), (Some("`6`"), Some("calculated")));
 }
+
+/// A token list of Solana: the only addresses of 20 bytes are those of the originals that its tokens stand for.
+#[test]
+fn an_address_of_another_object_is_not_the_tokens() {
+    let list = |address: &str| {
+        let row = |i: u32| {
+            let original = format!("0x{:040x}", 0xabc0 + i);
+            let own = address.replace("I", &i.to_string());
+            format!(r#"{{"chainId":101,{own}"symbol":"T{i}","name":"Token {i}","decimals":9,"extensions":{{"address":"{original}"}}}}"#)
+        };
+        format!(r#"{{"name":"list","tokens":[{}]}}"#, (1..=5).map(row).collect::<Vec<_>>().join(","))
+    };
+    let desk = Desk::new();
+    desk.write("solana.json", list(r#""address":"So1111111111111111111111111111111111111111I","#));
+    desk.refuses(&["solana.json"]);
+    desk.write("own.json", list("").replace("101", "1"));
+    desk.imports(&["own.json", "--dry-run"]);
+}

@@ -278,3 +278,88 @@ fn the_suggestion_for_posts_keeps_link_author_and_token() {
         assert_eq!(line.contains("--map post_id=id"), expected, "{err}");
     }
 }
+
+/// Inputs of one kind and their twins: what the refusal says, and what it must not say.
+#[test]
+fn what_the_cells_prove_is_proposed_and_nothing_that_cannot_work() {
+    let at = |i: u32| format!("0x{:040x}", 0xabc_0000 + i);
+    let chain = |i: u32| ["1", "56", "137"][i as usize % 3];
+    let terra = |i: u32| format!("terra1{:q>38}", ["p", "z", "r", "y"][i as usize % 4]);
+    let solana = |i: u32| format!("7VHUFJHWu2CuExkJcJrzhQPJ2oygupTWkL2A2For4Bm{}", ["E", "F", "G", "H"][i as usize % 4]);
+    let coins = |repeated: u32, all: u32| {
+        let row = |i: u32| format!("{},S{n},Name {n},18\n", at(i), n = if i <= repeated { 1 } else { i });
+        format!("address,symbol,name,decimals\n{}", (1..=all).map(row).collect::<String>())
+    };
+    let day = |i: u32| format!("2024-01-{i:02},{}.5,{}.5,{}.5,{}.5", 100 + i, 102 + i, 98 + i, 101 + i);
+    let candles = format!("date,open,high,low,close\n{}", rows(|i| day(i) + "\n"));
+    let labels = "--as labels --map address=1 --map label=3 --map chain=2";
+    for (name, text, expected, never) in [
+        ("safe.csv", rows(|i| format!("{},{},Safe Wallet\n", at(i), chain(i))), labels, "holders"),
+        ("names.csv", rows(|i| format!("{},{i}.5,Name {i}\n", at(i))), "--as holders", "--as labels"),
+        ("nft.csv", rows(|i| format!("{},1\n", at(i))), "--as holders", "--as labels"),
+        ("equal.csv", rows(|i| format!("{},10\n", at(i))), "--as holders", "--as labels"),
+        ("terra.csv", rows(|i| format!("{i},{}\n", terra(i))), "a network that tokendeck does not support", "--as"),
+        (
+            "spl.csv",
+            format!("Name,Symbol,Mint\n{}", rows(|i| format!("N{i},S{i},{}\n", solana(i)))),
+            "a network that tokendeck does not support",
+            "--as",
+        ),
+        ("hashes.csv", format!("hash,note\n{}", rows(|i| format!("0x{i:064x},n{i}\n"))), "unknown format", "does not support"),
+        ("moved.csv", coins(2, 300), "names no chain", "is both"),
+        ("several.csv", coins(2, 20), "is both", "dataset.toml"),
+        ("bitcoin.csv", candles.clone(), "--coin BTC", "--token ADDRESS\n"),
+        ("wrapped-bitcoin.csv", candles, "--token ADDRESS", "--coin BTC"),
+        ("prices.csv", format!("date,prices\n{}", rows(|i| format!("2024-01-{i:02},{i}.5\n"))), "one price per time, `prices`", "--map"),
+        ("b.csv", format!("address,balance_after\n{}", rows(|i| format!("{},{i}.5\n", at(i)))), "--token ADDRESS", "AFTER"),
+        (
+            "ledger.csv",
+            format!("address,balance_wei,balance_eth\n{}", rows(|i| format!("{},{i}000000000000000000,{i}.0\n", at(i)))),
+            "of a coin, not of a token",
+            "--token",
+        ),
+        ("parts.csv", format!("address,balance_wei PEPE\n{}", rows(|i| format!("{},{i}.5\n", at(i)))), "have fractions", "unit raw"),
+    ] {
+        let desk = Desk::new();
+        desk.write(name, text);
+        let err = desk.refuses(&[name]);
+        assert!(err.contains(expected) && !err.contains(never), "{name}: {err}");
+    }
+}
+
+#[test]
+fn names_with_units_and_values_are_read_as_they_say() {
+    let at = |i: u32| format!("0x{:040x}", 0xabc_0000 + i);
+    let whole = |header: &str| format!("address,{header}\n{}", rows(|i| format!("{},{i}000000000000000000\n", at(i))));
+    let day = |i: u32| format!("2024-01-{i:02},{}.5,{}.5,{}.5,{}.5\n", 100 + i, 102 + i, 98 + i, 101 + i);
+    let chart = |header: &str| {
+        format!("Date(UTC),UnixTimeStamp,{header}\n{}", rows(|i| format!("1/{i}/2024,{},5{i:02}\n", 1_704_067_200 + i * 86_400)))
+    };
+    let token = format!("--token {UNI}");
+    let mapped = format!("{token} --as holders --map holder_address=address --map balance=knine_wei");
+    for (name, text, options, table, expected, says) in [
+        ("wei.csv", whole("balance_wei"), token.as_str(), "holders", 20, "in base units"),
+        ("camel.csv", whole("balanceWei"), &token, "holders", 20, "in base units"),
+        ("mapped.csv", whole("knine_wei"), &mapped, "holders", 20, "in base units"),
+        ("lower.csv", format!("address,balance_pepe\n{}", rows(|i| format!("{},{i}.5\n", at(i)))), "", "holders", 20, PEPE),
+        ("upper.csv", format!("address,Balance PEPE\n{}", rows(|i| format!("{},{i}.5\n", at(i)))), "", "holders", 20, PEPE),
+        ("values.csv", format!("date,open_value,max_value,min_value,close_value\n{}", rows(day)), &token, "candles", 20, ""),
+        ("seeds.csv", rows(|i| day(i).replace('-', "").replacen(',', "T,", 1)), &token, "candles", 20, ""),
+        (
+            "coin.csv",
+            format!("date,prices,market_caps,total_volumes\n{}", rows(|i| format!("2024-01-{i:02},{}.5,1.5,2.5\n", 100 + i))),
+            &token,
+            "candles",
+            20,
+            "open, high, low and close are equal",
+        ),
+        ("wei_chart.csv", chart("Value (Wei)"), "", "gas", 1, ""),
+        ("gwei_chart.csv", chart("Value (Gwei)"), "", "gas", 1, ""),
+    ] {
+        let desk = Desk::new();
+        desk.write(name, text);
+        let options: Vec<&str> = options.split_whitespace().collect();
+        let report = desk.imports(&[&[name], &options[..]].concat());
+        assert!(taken(&report, 0, table)[0] == expected && report.to_string().contains(says), "{name}: {report:#}");
+    }
+}

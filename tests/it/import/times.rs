@@ -255,3 +255,27 @@ fn times_of_common_programs_are_read() {
     desk.write("a.csv", hourly("Date (CET)", |i| format!("202403{:02} {:02}0000", 1 + i / 24, i % 24)));
     assert!(desk.refuses(&["a.csv", "--token", UNI]).contains("its times are in the time zone `CET`"));
 }
+
+#[test]
+fn of_two_columns_in_two_time_zones_the_universal_one_is_taken() {
+    let epoch = |i: i64| (1_709_251_200 + i * 3_600).to_string();
+    // Five hours ahead of UTC.
+    let local = |i: i64| format!("2024-03-{:02} {:02}:00:00", 1 + (i + 5) / 24, (i + 5) % 24);
+    let universal = |i: i64| format!("2024-03-{:02} {:02}:00:00", 1 + i / 24, i % 24);
+    let two = |one: &dyn Fn(i64) -> String, other: &dyn Fn(i64) -> String| {
+        hourly("", |i| format!("{},{}", one(i), other(i))).split_once('\n').unwrap().1.to_owned()
+    };
+    for (what, header, text, is_told) in [
+        ("local first", "open_time_iso,open_time_unix", two(&local, &epoch), true),
+        ("named UTC", "date,date_utc", two(&local, &universal), true),
+        ("with an offset", "time,utc_time", two(&local, &|i| universal(i) + "+00:00"), true),
+        ("the same time", "time,unix", two(&universal, &epoch), false),
+        ("start and end", "open_time,close_time", two(&universal, &|i| epoch(i + 1)), false),
+    ] {
+        let desk = Desk::new();
+        desk.write("a.csv", format!("{header},open,high,low,close,volume\n{text}"));
+        let says = desk.imports(&["a.csv", "--token", UNI, "--dry-run"])["files"][0]["says"].to_string();
+        assert_eq!(says.contains("in another time zone"), is_told, "{what}: {says}");
+        assert_eq!(closes(&desk, &["a.csv"], &["--token", UNI])[0].0, 1_709_251_200_000, "{what}");
+    }
+}

@@ -7,7 +7,7 @@ use super::super::{
         CellKind, kind,
         number::NumberStyle,
         ohlc::{self, FoundOrder, OhlcPlaces},
-        when::{AmbiguousDate, TimeStyle},
+        when::{AmbiguousDate, TimeStyle, without_zone},
     },
     names::{Names, is_one_of, plain},
     notation, pair,
@@ -15,7 +15,11 @@ use super::super::{
     sheet::{Sheet, json::KEY},
 };
 use super::grid::{self, CandleTimes, RowsSeen};
-use model::{candles::Interval, time::MINUTE_MS};
+use model::{
+    candles::Interval,
+    time::{HOUR_MS, MINUTE_MS},
+};
+use std::collections::BTreeSet;
 
 /// Maximum share of invalid candles for which the columns may still be those that their names say.
 const BROKEN_FEW: f64 = 0.2;
@@ -41,7 +45,7 @@ pub(crate) fn header_words() -> impl Iterator<Item = &'static str> {
 }
 
 /// Currency and price markers that a column name may carry.
-const MARKS: &str = "usd usdt usdc price priceusd usdprice inusd";
+const MARKS: &str = "usd usdt usdc price priceusd usdprice inusd value";
 const INTERVALS: &str = "interval timeframe granularity resolution period bar tf frequency";
 
 /// The candle columns of a file, and the facts inferred from its sample.
@@ -102,7 +106,8 @@ fn stands_twice(sheet: &Sheet, at: usize) -> bool {
 
 fn price(names: &Names, words: &str) -> Option<usize> {
     let marked = |name: &str| {
-        words.split_whitespace().any(|word| {
+        // `trade_value` is a turnover.
+        words.split_whitespace().filter(|_| name != "tradevalue").any(|word| {
             name.strip_prefix(word).is_some_and(|rest| is_one_of(rest, MARKS) || pair::is_currency(rest)) && word.len() > 1
                 || name.strip_suffix(word).is_some_and(|rest| word.len() > 1 && is_one_of(rest, MARKS))
         })
@@ -137,7 +142,46 @@ fn time(sheet: &Sheet, names: &Names) -> Option<usize> {
             .is_some_and(|when| cells.iter().all(|cell| when.ms(cell).is_some_and(|ms| ms % MINUTE_MS == 0)))
     };
     let known = known.iter().copied().find(to_the_minute).or_else(|| known.first().copied());
-    known.or_else(apart).or_else(written).or_else(epochs)
+    let found = known.or_else(apart).or_else(written).or_else(epochs)?;
+    let universal = || (0..names.len()).find(|&at| is_universal(sheet, at) && differ_by_zone(sheet, found, at));
+    if is_universal(sheet, found) { Some(found) } else { universal().or(Some(found)) }
+}
+
+/// Whether the times are certainly in UTC: seconds since 1970, or times with an offset or under a name with `UTC`.
+fn is_universal(sheet: &Sheet, at: usize) -> bool {
+    let is_zoned = |cell: &str| without_zone(cell).is_some_and(|(rest, _)| rest.len() < cell.trim().len());
+    let mut filled = sheet.column(at).filter(|cell| !cell.trim().is_empty()).take(200).peekable();
+    let is_stated = plain(&sheet.names[at]).ends_with("utc") || filled.peek().is_some() && filled.all(is_zoned);
+    is_stated && kind(sheet.column(at).take(200)) == CellKind::Time || is_epoch(sheet, at)
+}
+
+fn is_epoch(sheet: &Sheet, at: usize) -> bool {
+    TimeStyle::of(&sheet.column(at).collect::<Vec<_>>()) == Ok(Some(TimeStyle::Epoch))
+}
+
+/// Whether two columns give the same times in two time zones: whole half hours apart, and not by one candle, as its start and its end are. Over a
+/// change of clocks there are two such differences.
+fn differ_by_zone(sheet: &Sheet, one: usize, other: usize) -> bool {
+    let read = |at: usize| -> Option<Vec<i64>> {
+        let cells: Vec<&str> = sheet.column(at).collect();
+        let style = TimeStyle::of(&cells).ok().flatten()?;
+        cells.iter().map(|cell| style.ms(cell)).collect()
+    };
+    let (Some(one), Some(other)) = (read(one), read(other)) else { return false };
+    let apart: BTreeSet<i64> = one.iter().zip(&other).map(|(one, other)| one - other).collect();
+    let step = Interval::between(one).0;
+    let is_zone = |apart: &i64| *apart != 0 && apart.abs() != step && apart.abs() <= 14 * HOUR_MS && apart % (HOUR_MS / 2) == 0;
+    matches!(apart.len(), 1 | 2) && apart.iter().all(is_zone)
+}
+
+/// The note about a column with the same times in a time zone that the file does not name.
+fn local_times(sheet: &Sheet, time: usize) -> Option<String> {
+    let mut others = (0..sheet.names.len()).filter(|&at| at != time && is_universal(sheet, time) && !is_universal(sheet, at));
+    let local = others.find(|&at| differ_by_zone(sheet, at, time))?;
+    Some(format!(
+        "assumed: times from `{}`, which are in UTC; `{}` has the same times in another time zone",
+        sheet.names[time], sheet.names[local]
+    ))
 }
 
 fn figures(sheet: &Sheet, at: usize, style: NumberStyle) -> Vec<f64> {
@@ -356,7 +400,7 @@ fn candle_columns(sheet: &Sheet, time: usize, prices: OhlcPlaces, said: bool, en
         times,
         by_time,
         says,
-        notes: notation::assumed(sheet, &prices, style).into_iter().chain(placed.assumed()).collect(),
+        notes: notation::assumed(sheet, &prices, style).into_iter().chain(placed.assumed()).chain(local_times(sheet, time)).collect(),
         figures,
     })
 }

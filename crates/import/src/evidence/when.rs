@@ -217,7 +217,8 @@ fn digits(text: &str) -> Option<i64> {
 /// A day in digits and, behind a gap, its time of day, as ISO 8601: `2024-02-01 00:00:00` of `20240201 000000`.
 fn iso_of_digits(text: &str) -> Option<String> {
     let (day, clock) = text.split_at_checked(8).filter(|_| text.len() <= WRITTEN_MAX)?;
-    let clock = clock.strip_prefix([' ', 'T', '_', '-'])?;
+    // TradingView writes days as `20230315T`.
+    let clock = if clock == "T" { "T0000" } else { clock }.strip_prefix([' ', 'T', '_', '-'])?;
     if !day.bytes().all(|digit| digit.is_ascii_digit()) {
         return None;
     }
@@ -397,6 +398,7 @@ mod tests {
             ("20230730T120000Z", TimeStyle::Digits, NOON),
             ("20230730T140000+0200", TimeStyle::Digits, NOON),
             ("20230730-1200", TimeStyle::Digits, NOON),
+            ("20230730T", TimeStyle::Digits, DAY),
             ("45137", TimeStyle::Excel, DAY),
             ("45137.5", TimeStyle::Excel, NOON),
             ("2023-07-30", TimeStyle::YearFirst, DAY),
@@ -436,6 +438,8 @@ mod tests {
             "2023-13-40",
             "EST 2023-01-01 10:00 EST",
             "20230730 1",
+            "20230730T25",
+            "2023073T",
             "20230732 120000",
             "20230730 250000",
             "17000000-0001",

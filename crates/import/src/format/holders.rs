@@ -23,6 +23,13 @@ const HOLDERS: &str = "\
 const BALANCES: &str = "\
     balanceformatted balance balances tokenbalance tokenholderquantity holding holdings tokensheld amountheld balancedecimal \
     balancewhole 余额 持有数量";
+/// Words of a balance column's name that are not the token's symbol.
+const NO_SYMBOL: &str = "\
+    balance balances wei gwei raw atomic base unit units usd eth after before whole formatted decimal decimals normalized current total \
+    final start end initial latest last new old net snapshot amount quantity token tokens of in at the on for block date holder user wallet \
+    account address";
+/// Note on balances that are converted.
+pub(super) const IN_BASE_UNITS: &str = "its balances are in base units, so they are converted with the token's decimals";
 /// Columns of the token's address, or of its symbol.
 const MAYBE_TOKEN: &str = "token contract asset coin currency";
 /// Balances only beside a rank, a share or the total supply.
@@ -62,16 +69,52 @@ fn columns(sheet: &Sheet) -> Option<Columns> {
     let token = names.all(TOKEN).into_iter().chain(names.all(MAYBE_TOKEN)).find(holds);
     let holder = names.in_order(HOLDERS).find(|at| Some(*at) != token && holds(at))?;
     let spelt = |at: &usize| {
-        let words: Vec<String> = sheet.names[*at].to_lowercase().split(|c: char| !c.is_alphanumeric()).map(str::to_owned).collect();
+        let words: Vec<String> = words(&sheet.names[*at]).iter().map(|word| word.to_lowercase()).collect();
         words.iter().any(|word| word == "balance") && !words.iter().any(|word| word == "usd" || word == "eth" && words.len() > 1)
     };
     let ranked = || if names.has(SHARES) || names.has(SUPPLY) { names.find(RANKED) } else { None };
     let balance = names.find(BALANCES).or_else(|| (0..names.len()).find(spelt)).or_else(ranked).filter(|at| *at != holder)?;
-    let rest: Vec<&str> = sheet.names[balance].split_whitespace().filter(|word| !word.eq_ignore_ascii_case("balance")).collect();
-    let symbol = Some(rest.join(" ")).filter(|symbol| {
-        !symbol.is_empty() && symbol.len() < 20 && !is_one_of(names.whole(balance), BALANCES) && !is_one_of(names.whole(balance), RANKED)
-    });
+    let mut rest = words(&sheet.names[balance]);
+    rest.retain(|word| !is_one_of(&word.to_lowercase(), NO_SYMBOL) && !word.bytes().all(|byte| byte.is_ascii_digit()));
+    let is_plain = is_one_of(names.whole(balance), BALANCES) || is_one_of(names.whole(balance), RANKED);
+    let symbol = rest.pop().filter(|symbol| rest.is_empty() && symbol.len() < 20 && !is_plain);
     Some(Columns { holder, balance, token, symbol })
+}
+
+/// The words of a column's name, at the end of its path in JSON: `balance` and `wei` of `user.balance_wei` and of `balanceWei`.
+fn words(name: &str) -> Vec<String> {
+    let last = name.rsplit('.').next().filter(|last| !last.is_empty() && !name.contains(' ')).unwrap_or(name);
+    let mut words: Vec<String> = Vec::new();
+    for part in last.split(|c: char| !c.is_alphanumeric() && c != '.').filter(|part| !part.is_empty()) {
+        let is_camel = part.to_lowercase().contains("balance");
+        let (mut word, mut was_lower) = (String::new(), false);
+        for c in part.chars() {
+            if is_camel && was_lower && c.is_uppercase() {
+                words.push(std::mem::take(&mut word));
+            }
+            was_lower = c.is_lowercase();
+            word.push(c);
+        }
+        words.push(word);
+    }
+    words
+}
+
+/// Whether the column's name says that its amounts are in base units, as `balance_wei` does.
+pub(super) fn is_named_raw(sheet: &Sheet, at: usize) -> bool {
+    words(&sheet.names[at]).iter().any(|word| is_one_of(&word.to_lowercase(), "wei raw"))
+}
+
+/// The column of the same balances in a coin, if the balances in wei are of no token: `balance_eth` beside `balance_wei`.
+fn in_coin(sheet: &Sheet, balance: usize) -> Option<&str> {
+    let figure = |row: &Vec<String>, at: usize| row[at].trim().parse::<f64>().ok();
+    let is_same = |at: usize| {
+        let mut pairs = sheet.first.iter().filter_map(|row| Some((figure(row, balance)?, figure(row, at)?))).filter(|(wei, _)| *wei > 0.0);
+        pairs.clone().next().is_some() && pairs.all(|(wei, coins)| (coins * 1e18 / wei - 1.0).abs() < 1e-3)
+    };
+    let is_coin = |name: &String| words(name).iter().any(|word| pair::is_native(word));
+    let at = (0..sheet.names.len()).find(|&at| at != balance && is_coin(&sheet.names[at]) && is_same(at))?;
+    Some(&sheet.names[at])
 }
 
 pub(super) fn is(sniffed: &Sniffed) -> bool {
@@ -94,6 +137,17 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
             .into());
         }
     }
+    let name = &sheet.names[found.balance];
+    if let Some(coins) = in_coin(sheet, found.balance).filter(|_| is_named_raw(sheet, found.balance) && found.token.is_none()) {
+        return Err(
+            format!("looks like holders, but `{name}` has the amounts of `{coins}` in wei, which are of a coin, not of a token").into()
+        );
+    }
+    // In lower case, a word is a symbol only if the dataset has it.
+    let symbol = found.symbol.as_deref().filter(|symbol| {
+        let is_written = name.contains(char::is_lowercase) && !symbol.contains(char::is_lowercase);
+        is_written || file.tokens.has_symbol(&symbol.to_uppercase())
+    });
     let style = notation::style(sheet, &[found.balance])
         .ok_or("has balances with a decimal comma and others with a decimal point; use one notation")?;
     let mut fixes = vec![Fix::text(sheet, found.holder, |cell| address(cell).map(|address| address.to_string()))];
@@ -104,7 +158,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let linked = linked_token(sheet, found.holder).filter(|_| found.token.is_none() && file.hints.token.is_none());
     let (mut plan, mut take, token) = match linked {
         Some(token) => (ImportPlan::default().saying(format!("token {token}, from its links")), take.of_address(token), Some(token)),
-        None => file.of_contract(take, found.token, found.symbol.as_deref())?,
+        None => file.of_contract(take, found.token, symbol)?,
     };
     plan.decimals = super::decimals_in(sheet, found.token, token);
     plan.notes.extend(notation::assumed(sheet, &[found.balance], style));
@@ -114,7 +168,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let raw = unit(file, sheet, &found, style, &plan.decimals, token)?;
     if raw {
         take.rule("balance").unit = Some(Unit::Raw);
-        plan = plan.saying("its balances are in base units, so they are converted with the token's decimals");
+        plan = plan.saying(IN_BASE_UNITS);
     }
     plan.takes.extend(transfers::tokens(file, sheet, found.token)?);
     plan.takes.push(take);
@@ -159,7 +213,15 @@ pub(super) fn plausible(file: &FileToImport<'_>, sheet: &Sheet, balance: usize) 
         )
         .into());
     }
-    let large = over(WHOLE_MAX).next().filter(|_| whole && unit.is_none());
+    let is_raw = is_named_raw(sheet, balance) && unit.is_none();
+    if is_raw && !whole {
+        let reason = format!(
+            "looks like holders, but the name of `{name}` means base units, and some of its balances have fractions; pass --unit whole \
+             if they are whole tokens"
+        );
+        return Err(Refusal::new(reason).say("unit", UNIT));
+    }
+    let large = over(WHOLE_MAX).next().filter(|_| whole && unit.is_none() && !is_raw);
     large.map_or(Ok(()), |shown| Err(either_unit(shown, name)))
 }
 
@@ -203,8 +265,12 @@ fn unit(
     let most = figures.iter().copied().fold(0.0, f64::max);
     let fractions = figures.iter().any(|figure| figure.fract() != 0.0);
     let exported = file.format.word == "etherscan-holders";
-    if fractions || exported || most < 1e6 || figures.len() < ROWS_TELL && most < 1e15 {
+    let is_small = most < 1e6 || figures.len() < ROWS_TELL && most < 1e15;
+    if fractions || exported || is_small && !is_named_raw(sheet, found.balance) {
         return Ok(false);
+    }
+    if told.is_empty() && is_named_raw(sheet, found.balance) {
+        return with_decimals(true);
     }
     if !told.is_empty() {
         // A source that gives a token's decimals beside its balances gives these in base units.

@@ -46,6 +46,7 @@ pub(crate) fn open(file: &FileToImport<'_>, table: &str) -> Result<ImportPlan, R
     for (ours, value) in file.options.set.iter().filter_map(|(ours, value)| Some((schema.column(ours)?, value))) {
         take = take.set(ours.name, value);
     }
+    let mut unit = file.options.unit;
     let said = |name: &str| columns.iter().any(|(ours, _)| ours.name == name) || file.set(name).is_some();
     if let (Some(label), "labels", false) = (&file.options.label, table, said("label")) {
         take = take.set("label", label);
@@ -60,8 +61,12 @@ pub(crate) fn open(file: &FileToImport<'_>, table: &str) -> Result<ImportPlan, R
     }
     if let Some((_, balance)) = columns.iter().find(|(ours, _)| schema.name == "holders" && ours.name == "balance") {
         holders::plausible(file, sheet, *balance)?;
+        if file.options.unit.is_none() && holders::is_named_raw(sheet, *balance) {
+            unit = Some(AmountUnit::Raw);
+            plan = plan.saying(holders::IN_BASE_UNITS);
+        }
     }
-    in_unit(file, schema, &columns, &mut take, &plan)?;
+    in_unit(file, unit, schema, &columns, &mut take, &plan)?;
     if schema.name == "yields" {
         let (newest, assumed) = yields::newest(file, sheet, schema, without_what_may_lack(take, sheet, schema)?)?;
         (take, plan) = (newest, plan.noting(assumed));
@@ -127,9 +132,16 @@ pub(super) fn fixes(sheet: &Sheet, columns: &[Mapped]) -> Vec<Fix> {
     fixes
 }
 
-/// Applies `--unit` to amounts.
-fn in_unit(file: &FileToImport<'_>, schema: &TableSchema, columns: &[Mapped], take: &mut Take, plan: &ImportPlan) -> Result<(), Refusal> {
-    let unit = match file.options.unit {
+/// Applies the unit to amounts.
+fn in_unit(
+    file: &FileToImport<'_>,
+    unit: Option<AmountUnit>,
+    schema: &TableSchema,
+    columns: &[Mapped],
+    take: &mut Take,
+    plan: &ImportPlan,
+) -> Result<(), Refusal> {
+    let unit = match unit {
         Some(AmountUnit::Raw) => Unit::Raw,
         Some(AmountUnit::Whole) => Unit::Whole,
         Some(AmountUnit::Percent | AmountUnit::Fraction | AmountUnit::Millionths) | None => return Ok(()),

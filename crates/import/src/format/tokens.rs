@@ -27,6 +27,8 @@ const TEST_NETWORKS: &str = "\
     421611 421613 421614 534351 560048 11155111 11155420 168587773";
 /// Words in the names of test networks.
 const TEST_WORDS: &str = "testnet goerli sepolia ropsten rinkeby mumbai fuji kovan holesky amoy alfajores";
+/// Names of a token's own address.
+const OWN_ADDRESS: &str = "address tokenaddress contractaddress mint tokenmint mintaddress";
 const LEFT_OUT: &str = "have no 20-byte address or are on a test network";
 const KEPT: &str = "kept";
 
@@ -35,7 +37,12 @@ fn address(sheet: &Sheet, names: &Names) -> Option<usize> {
     let mut all = names.all(TOKEN);
     all.extend(names.all("address contract token id mint hash"));
     all.extend(sheet.names.iter().position(|name| name == KEY));
-    all.into_iter().find(holds)
+    // Rows with an address of another form, as on Solana: an address within another object, such as the bridged original, is not theirs.
+    let is_nested = |at: &usize| sheet.names[*at].contains('.');
+    let is_filled = |at: usize| sheet.column(at).filter(|cell| !cell.trim().is_empty()).count() * 2 > sheet.first.len();
+    let is_own = |at: &usize| !is_nested(at) && is_one_of(&plain(&sheet.names[*at]), OWN_ADDRESS);
+    let other_form = all.iter().any(|at| is_own(at) && is_filled(*at) && !holds(at));
+    all.into_iter().filter(|at| !other_form || !is_nested(at)).find(holds)
 }
 
 /// Columns named after a chain that hold addresses on it.
@@ -126,7 +133,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
                 // No line of `dataset.toml`: a single chain would misplace tokens.
                 Refusal::new(format!(
                     "looks like tokens, but names no chain and seems to cover several, as {why}; add a column with the chain of each \
-                     row"
+                     row, or pass the chain if they are all on one, as in --chain base"
                 ))
             }));
         }
@@ -135,11 +142,12 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     Ok(plan)
 }
 
-/// The evidence that a list spans several chains: a coin with several addresses, or several coins with the zero address.
+/// The evidence that a list spans several chains: coins with several addresses, or several coins with the zero address. In a long list, a
+/// few coins may have moved to a new contract.
 fn several_chains(sheet: &Sheet, names: &Names, address: usize) -> Option<String> {
     let (symbol, name) = (names.find(SYMBOL)?, names.find(NAME)?);
     let mut met: HashMap<(String, String), &str> = HashMap::new();
-    let mut natives: Vec<&str> = Vec::new();
+    let (mut natives, mut repeats, mut first): (Vec<&str>, usize, Option<String>) = Default::default();
     for row in &sheet.first {
         let cell = row[address].trim();
         if Address::parse(cell).is_none() {
@@ -151,8 +159,12 @@ fn several_chains(sheet: &Sheet, names: &Names, address: usize) -> Option<String
         if let Some(other) = met.insert((row[symbol].to_uppercase(), row[name].to_uppercase()), cell)
             && !other.eq_ignore_ascii_case(cell)
         {
-            return Some(format!("`{}` is both {other} and {cell}", row[symbol]));
+            repeats += 1;
+            first.get_or_insert_with(|| format!("`{}` is both {other} and {cell}", row[symbol]));
         }
+    }
+    if repeats * 100 > sheet.first.len() {
+        return first;
     }
     natives.dedup();
     match &natives[..] {

@@ -1,15 +1,17 @@
 //! The refusal of a file of unknown format: the nearest table, the mismatches, and a command that maps the columns. The command has what
 //! the cells prove; the rest are placeholders.
 
+use std::collections::HashSet;
+
 use super::{
     super::{
         evidence::{
-            CellKind, addresses, kind,
+            CellKind, addresses, kind, of_other_networks,
             ohlc::{self, FoundOrder},
         },
         names::{CHAIN as CHAINS, NAME, Names, SYMBOL, TOKEN, plain},
         notation,
-        refusal::{ADDRESS, CHAIN, COLUMN, DEX, OURS, PROTOCOL, Refusal, TABLE, UNIT, VALUE},
+        refusal::{ADDRESS, CHAIN, COLUMN, DEX, LABEL, OURS, PROTOCOL, Refusal, TABLE, UNIT, VALUE},
         report::few,
         sheet::Sheet,
         sniff::Sniffed,
@@ -45,7 +47,7 @@ struct NearTable {
 
 const ACCOUNT: &str = "address addr wallet holder owner account contract 地址";
 const TIME: &str = "timestamp time datetime date unix day 日期 时间 createdat";
-const PRICE: &str = "price close priceusd marketprice last";
+const PRICE: &str = "price prices close priceusd marketprice last";
 
 /// What stands between the items of a list in one cell.
 const LIST: [char; 2] = [';', ','];
@@ -138,6 +140,9 @@ pub(crate) fn unknown(sniffed: &Sniffed, options: &ImportOptions) -> Refusal {
 
 fn nearest(sheet: &Sheet, options: &ImportOptions) -> Option<Refusal> {
     if let Some(refusal) = exchanged(sheet) {
+        return Some(refusal);
+    }
+    if let Some(refusal) = other_networks(sheet) {
         return Some(refusal);
     }
     if !sheet.named {
@@ -244,6 +249,24 @@ fn numbers_by_time(sheet: &Sheet) -> Option<Refusal> {
     Some(Refusal::new(format!(
         "It has one number per time in each of its columns ({shown}); if they are prices, a candle has four (open, high, low, close), so \
          get candles from the source."
+    )))
+}
+
+/// Refuses addresses of other networks, unless 0x addresses are next to them. Those within another object are of that object.
+fn other_networks(sheet: &Sheet) -> Option<Refusal> {
+    if Names::of(&sheet.names).has("open high low title text content") {
+        return None;
+    }
+    let at = (0..sheet.names.len()).find(|&at| of_other_networks(sheet, at) > 0.5)?;
+    let depth = |at: usize| sheet.names[at].matches('.').count();
+    if (0..sheet.names.len()).any(|own| depth(own) <= depth(at) && addresses(sheet.column(own)) > 0.0) {
+        return None;
+    }
+    let cell: String = sheet.column(at).find(|cell| !cell.is_empty()).unwrap_or_default().chars().take(70).collect();
+    Some(Refusal::new(format!(
+        "Its addresses, such as `{cell}` in `{}`, belong to a network that tokendeck does not support; it stores only addresses of 0x and \
+         40 hexadecimal digits, as on Ethereum.",
+        sheet.names[at]
     )))
 }
 
@@ -430,11 +453,51 @@ fn contents(sheet: &Sheet) -> String {
     shown.join(", ")
 }
 
+/// The refusal of addresses with a word of few or with chains, and without amounts.
+fn labels_by_cells(sheet: &Sheet, address: usize, told: &str) -> Option<Refusal> {
+    let of = |wanted: CellKind| (0..sheet.names.len()).filter(move |&at| kind(sheet.column(at).take(200)) == wanted);
+    let is_repeated = |at: &usize| {
+        let filled: Vec<&str> = sheet.column(*at).filter(|cell| !cell.is_empty()).collect();
+        filled.iter().collect::<HashSet<_>>().len() * 4 <= filled.len()
+    };
+    let counts = |at: &usize| {
+        let numbers: Vec<i64> = sheet.column(*at).filter_map(|cell| cell.trim().parse().ok()).collect();
+        numbers.len() == sheet.first.len() && numbers.windows(2).all(|two| two[0].checked_add(1) == Some(two[1]))
+    };
+    let label = of(CellKind::Text).find(is_repeated);
+    // Equal numbers beside nothing but addresses are more likely amounts.
+    let chain = of(CellKind::Number).find(|&at| chains(sheet, at) && (label.is_some() || sheet.different(at).len() > 1));
+    let is_amount = |at: &usize| Some(*at) != chain && !(label.is_some() && is_repeated(at)) && !counts(at);
+    if of(CellKind::Number).any(|at| is_amount(&at)) {
+        return None;
+    }
+    let mut map = vec![("address", address)];
+    map.extend(label.map(|at| ("label", at)));
+    map.extend(chain.map(|at| ("chain", at)));
+    let map: Vec<(&str, &String)> = map.into_iter().map(|(ours, at)| (ours, &sheet.names[at])).collect();
+    let lines: Vec<String> = map.iter().map(|(ours, name)| format!("{ours} = \"{name}\"")).collect();
+    let (option, set) = if label.is_some() { ("", "") } else { (" --label LABEL", ", set = { label = LABEL }") };
+    let shown: String = map.iter().map(|(ours, name)| format!(" --map {ours}={name}")).collect();
+    let refusal = Refusal::new(format!("{told} If they are labels of addresses, map the columns, as in --as labels{shown}{option}."))
+        .say("as", "labels")
+        .saying(map.iter().map(|(ours, name)| ("map", format!("{ours}={name}"))));
+    let refusal = if label.is_some() { refusal } else { refusal.say("label", LABEL) };
+    Some(refusal.lines(format!("[tables.labels] header = false, columns = {{ {} }}{set}", lines.join(", "))))
+}
+
 /// The refusal of headerless columns: the content of each, so that the user can map them.
 fn unnamed(sheet: &Sheet) -> Refusal {
     let told = format!("Its columns have no names: {}.", contents(sheet));
-    let address = (0..sheet.names.len()).find(|&at| addresses(sheet.column(at)) > 0.9);
-    let number = (0..sheet.names.len()).find(|&at| kind(sheet.column(at).take(200)) == CellKind::Number);
+    let all = || 0..sheet.names.len();
+    let is_address = |at: &usize| addresses(sheet.column(*at)) > 0.9;
+    let of = |wanted: CellKind| all().filter(move |&at| kind(sheet.column(at).take(200)) == wanted);
+    let address = all().find(is_address);
+    if let Some(address) = address.filter(|_| all().filter(is_address).count() == 1 && of(CellKind::Hash).next().is_none())
+        && let Some(refusal) = labels_by_cells(sheet, address, &told)
+    {
+        return refusal;
+    }
+    let number = of(CellKind::Number).next();
     let (Some(address), Some(number), true) = (address, number, sheet.names.len() < 6) else {
         return Refusal::new(format!("{told} Map them, as in --as TABLE --map TARGET=1."))
             .say("as", TABLE)
