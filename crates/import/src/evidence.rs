@@ -44,7 +44,9 @@ pub(super) fn kind_of(cell: &str) -> CellKind {
             _ => CellKind::Hex,
         };
     }
-    if number::plain(cell, false).is_some() || number::plain(cell, true).is_some() {
+    // `20230315T` is a day, not trillions.
+    let is_day = || cell.ends_with('T') && when::is_written_out(cell);
+    if (number::plain(cell, false).is_some() || number::plain(cell, true).is_some()) && !is_day() {
         return CellKind::Number;
     }
     if when::is_written_out(cell) { CellKind::Time } else { CellKind::Text }

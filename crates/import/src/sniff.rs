@@ -535,8 +535,11 @@ impl Sniffed {
         if sample.len() > 2 || !is_within {
             return None;
         }
-        match sheet.rows(self).and_then(|mut rows| rows.next_batch()) {
-            Err(reason) => Some(reason),
+        // The layout of the sample is that of a header and one long cell.
+        let layout = Layout { encoding: sheet.encoding(), ..Layout::default() };
+        match self.rows(&layout).and_then(|mut rows| rows.next_batch()) {
+            // One line without a second is no flaw.
+            Err(reason) => Some(reason).filter(|reason| !reason.starts_with("is empty")),
             Ok(batch) => {
                 let batch = batch.filter(|batch| batch.height > 0)?;
                 let open = batch.malformed.iter().any(|(row, reason)| *row == 0 && reason.contains("quote is never closed"));

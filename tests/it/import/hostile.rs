@@ -44,6 +44,13 @@ fn of_one_text(cells: usize) -> Vec<u8> {
     zipped(
         [
             (
+                "_rels/.rels",
+                format!(
+                    "<Relationships xmlns=\"http://schemas.openxmlformats.org/package/2006/relationships\">{}</Relationships>",
+                    link("a", "officeDocument", "xl/workbook.xml")
+                ),
+            ),
+            (
                 "xl/workbook.xml",
                 format!("<workbook {main} xmlns:r=\"{links}\"><sheets><sheet name=\"S\" sheetId=\"1\" r:id=\"a\"/></sheets></workbook>"),
             ),

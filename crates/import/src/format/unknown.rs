@@ -462,7 +462,8 @@ fn labels_by_cells(sheet: &Sheet, address: usize, told: &str) -> Option<Refusal>
     };
     let counts = |at: &usize| {
         let numbers: Vec<i64> = sheet.column(*at).filter_map(|cell| cell.trim().parse().ok()).collect();
-        numbers.len() == sheet.first.len() && numbers.windows(2).all(|two| two[0].checked_add(1) == Some(two[1]))
+        let is_low = numbers.first().is_some_and(|first| (0..1_000_000).contains(first));
+        is_low && numbers.len() == sheet.first.len() && numbers.windows(2).all(|two| two[0].checked_add(1) == Some(two[1]))
     };
     let label = of(CellKind::Text).find(is_repeated);
     // Equal numbers beside nothing but addresses are more likely amounts.

@@ -66,6 +66,9 @@ struct OpenFile<'a> {
     end: Option<u64>,
 }
 
+/// Rows of a table in memory from which identical ones are dropped while it is read.
+const HELD_WHOLE: u64 = 500_000;
+
 impl TableReader<'_> {
     /// Fetches the file and reads its rows, beginning at `from`. A fault of the transfer is the reason why rows cannot be read.
     pub(super) fn read_file(
@@ -281,8 +284,9 @@ impl TableReader<'_> {
                 }
             };
             rows.add(batch, source.columns())?;
-            // What goes to the cache needs no memory.
-            if gathered.import.is_none() && self.load.manifest.live.is_none() {
+            // What goes to the cache needs no memory, and few rows need little.
+            let held = gathered.rows() + rows.numbers.len() as u64;
+            if held > HELD_WHOLE && gathered.import.is_none() && self.load.manifest.live.is_none() {
                 for row in rows.drop_repeated()? {
                     rows.findings.add(self.repeat(located, 0, row, None));
                 }
