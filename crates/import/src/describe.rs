@@ -18,24 +18,35 @@ pub(super) fn fresh(title: &str) -> String {
 /// Sets `path` of the table to `paths`. Errors: how the user can resolve it.
 pub(super) fn with_path(text: &str, table: &str, paths: &[String]) -> Result<String, String> {
     let list = format!("[{}]", paths.iter().map(|path| quoted(path)).collect::<Vec<_>>().join(", "));
-    with(text, table, replaced(text, table, &list), &format!("path = {list}"), |said| said.path = paths.to_vec())
+    with(text, table, vec![replaced(text, table, &list)], &format!("path = {list}"), |said| said.path = paths.to_vec())
 }
 
-/// Marks a column of the table as approximate.
+/// Marks a column of the table as approximate, wherever its columns are described.
 pub(super) fn with_approximate(text: &str, table: &str, column: &'static str) -> Result<String, String> {
-    with(text, table, None, &format!("columns.{column}.approximate = true"), |said| {
+    let line = |below: &str, says: &str| under_header(text, &format!("{table}.columns{below}"), says);
+    let tried = vec![
+        approximated(text, table, column),
+        line("", &format!("{column}.approximate = true")),
+        line(&format!(".{column}"), "approximate = true"),
+    ];
+    with(text, table, tried, &format!("columns.{column}.approximate = true"), |said| {
         said.columns.entry(column).or_default().approximate = true;
     })
 }
 
-/// Tries `replaced`, then adding a line for the table; returns the first text that parses to the intended manifest and changes nothing
-/// else.
-fn with(text: &str, table: &str, replaced: Option<String>, line: &str, say: impl FnOnce(&mut TableManifest)) -> Result<String, String> {
+/// Tries the texts, then adding a line for the table; returns the first text that parses to the intended manifest and changes nothing else.
+fn with(
+    text: &str,
+    table: &str,
+    mut tried: Vec<Option<String>>,
+    line: &str,
+    say: impl FnOnce(&mut TableManifest),
+) -> Result<String, String> {
     let mut expected = Manifest::parse(text).map_err(|error| format!("{FILE}, {error}"))?;
     let schema = model::schema::table(table).ok_or_else(|| format!("no table `{table}`"))?;
     say(expected.tables.entry(schema.name).or_default());
-    let edited = [replaced, under_header(text, table, line), Some(appended(text, table, line))];
-    let good = edited.into_iter().flatten().find(|edited| Manifest::parse(edited).is_ok_and(|manifest| manifest == expected));
+    tried.extend([under_header(text, table, line), Some(appended(text, table, line))]);
+    let good = tried.into_iter().flatten().find(|edited| Manifest::parse(edited).is_ok_and(|manifest| manifest == expected));
     good.ok_or_else(|| {
         format!("{FILE} defines `{table}` in a way that an import cannot extend; add {line} under [tables.{table}] yourself")
     })
@@ -46,13 +57,34 @@ fn replaced(text: &str, table: &str, list: &str) -> Option<String> {
     let document = DeTable::parse(text).ok()?;
     let mut tables: &DeTable<'_> = document.get_ref();
     for name in ["tables", table] {
-        match member(tables, name)?.get_ref() {
-            DeValue::Table(inner) => tables = inner,
-            _ => return None,
-        }
+        tables = inner(tables, name)?;
     }
     let span = member(tables, "path")?.span();
     Some(format!("{}{list}{}", &text[..span.start], &text[span.end..]))
+}
+
+/// Marks a column as approximate where it, or all columns of the table, are described on one line.
+fn approximated(text: &str, table: &str, column: &str) -> Option<String> {
+    let document = DeTable::parse(text).ok()?;
+    let table = inner(inner(document.get_ref(), "tables")?, table)?;
+    let (span, adds) = match member(inner(table, "columns")?, column) {
+        Some(value) if !matches!(value.get_ref(), DeValue::Table(_)) => {
+            let span = value.span();
+            let (before, said, after) = (text.get(..span.start)?, text.get(span.clone())?, text.get(span.end..)?);
+            return Some(format!("{before}{{ from = {said}, approximate = true }}{after}"));
+        }
+        Some(value) => (value.span(), "approximate = true".to_owned()),
+        None => (member(table, "columns")?.span(), format!("{column} = {{ approximate = true }}")),
+    };
+    let described = text.get(span.clone())?.strip_suffix('}')?.trim_end();
+    Some(format!("{}{described}, {adds} }}{}", text.get(..span.start)?, text.get(span.end..)?))
+}
+
+fn inner<'a, 't>(table: &'a DeTable<'t>, name: &str) -> Option<&'a DeTable<'t>> {
+    match member(table, name)?.get_ref() {
+        DeValue::Table(inner) => Some(inner),
+        _ => None,
+    }
 }
 
 fn member<'a, 't>(table: &'a DeTable<'t>, name: &str) -> Option<&'a Spanned<DeValue<'t>>> {
@@ -132,12 +164,22 @@ mod tests {
             assert_eq!(edited, expected);
             assert!(Manifest::parse(&edited).unwrap().tables["transfers"].columns["value"].approximate);
         }
-        let inline = "[tables.transfers]\ncolumns = { value = 'v' }\n";
-        assert!(
-            with_approximate(inline, "transfers", "value")
-                .unwrap_err()
-                .contains("add columns.value.approximate = true under [tables.transfers]")
-        );
+        let header = "[tables.transfers";
+        for (columns, expected) in [
+            ("]\ncolumns = { value = 'v' } # mine\n", "]\ncolumns = { value = { from = 'v', approximate = true } } # mine\n"),
+            (
+                "]\ncolumns = { value = { from = 'v', unit = 'whole' } }\n",
+                "]\ncolumns = { value = { from = 'v', unit = 'whole', approximate = true } }\n",
+            ),
+            ("]\ncolumns = { chain = 'c' }\n", "]\ncolumns = { chain = 'c', value = { approximate = true } }\n"),
+            ("]\ncolumns.value.from = 'v'\n", "]\ncolumns.value.approximate = true\ncolumns.value.from = 'v'\n"),
+            (".columns]\nvalue = 'v'\n", ".columns]\nvalue = { from = 'v', approximate = true }\n"),
+            (".columns]\nchain = 'c'\n", ".columns]\nvalue.approximate = true\nchain = 'c'\n"),
+            (".columns.value]\nfrom = 'v'\n", ".columns.value]\napproximate = true\nfrom = 'v'\n"),
+        ] {
+            let text = format!("{header}{columns}");
+            assert_eq!(with_approximate(&text, "transfers", "value"), Ok(format!("{header}{expected}")), "{columns}");
+        }
     }
 
     #[test]

@@ -38,7 +38,15 @@ pub(super) struct Outline(Vec<(String, OutlineNode)>);
 
 impl Outline {
     pub(super) fn of(text: &[u8]) -> Result<Self, String> {
-        let whole: &RawValue = serde_json::from_slice(text).map_err(|error| format!("is not complete JSON: {error}; download it again"))?;
+        let whole: &RawValue = serde_json::from_slice(text).map_err(|error| {
+            // Python's dictionaries and lists, in which texts have single quotes.
+            let first = text.iter().find(|byte| !byte.is_ascii_whitespace() && !b"[{(".contains(byte));
+            if first == Some(&b'\'') {
+                return "has texts in single quotes, as Python prints them, and so is not JSON; in Python, write it with `json.dump`"
+                    .to_owned();
+            }
+            format!("is not complete JSON: {error}; download it again")
+        })?;
         let mut nodes = Vec::new();
         describe(whole, "", 0, &mut nodes);
         Ok(Self(nodes))
@@ -148,6 +156,13 @@ mod tests {
         assert_eq!(outline.to_string(), "JSON: an object with `data`, `none`, `tokens`");
         let many: Vec<String> = (0..65).map(|i| format!("\"{i}\":1")).collect();
         assert_eq!(Outline::of(format!("{{{}}}", many.join(",")).as_bytes()).unwrap().to_string(), "JSON: an object of 65 fields");
-        assert!(Outline::of(b"[[1,2],[3,").unwrap_err().starts_with("is not complete JSON: "));
+        for (text, expected) in [
+            ("[[1,2],[3,", "is not complete JSON: "),
+            ("[{\"a\":\"it's", "is not complete JSON: "),
+            (" [{'a': None}]", "has texts in single quotes"),
+            ("[('0x1', True)]", "has texts in single quotes"),
+        ] {
+            assert!(Outline::of(text.as_bytes()).unwrap_err().starts_with(expected), "{text}");
+        }
     }
 }

@@ -120,11 +120,18 @@ impl Refusal {
         self
     }
 
-    /// The reason as a sentence, followed by the `dataset.toml` lines if a dataset can read the file directly.
+    /// The reason as a sentence, followed by the columns that cannot be read, as they may be those that it misses, and by the
+    /// `dataset.toml` lines if a dataset can read the file directly.
     pub(super) fn sentence(&self, sniffed: Option<&Sniffed>) -> String {
+        let mut sentence = self.reason.clone();
+        for (column, why) in sniffed.and_then(|sniffed| sniffed.sheet.as_ref()).iter().flat_map(|sheet| &sheet.unread) {
+            if !sentence.contains(why) || !sentence.contains(&format!("`{column}` cannot be read")) {
+                sentence = format!("{}. The column `{column}` cannot be read: {why}", sentence.trim_end_matches('.'));
+            }
+        }
         match self.lines.as_ref().filter(|_| sniffed.is_none_or(Sniffed::is_read_where_it_lies)) {
-            Some(lines) => format!("{}. In dataset.toml: {lines}", self.reason),
-            None => self.reason.clone(),
+            Some(lines) => format!("{sentence}. In dataset.toml: {lines}"),
+            None => sentence,
         }
     }
 }

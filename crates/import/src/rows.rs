@@ -209,7 +209,7 @@ impl RowSource for GeneratedRows {
         self.done += height.max(1) as u64;
         let columns: Vec<Column> =
             self.names.iter().zip(columns).map(|(name, cells)| Series::new(PlSmallStr::from_str(name), cells).into_column()).collect();
-        Ok(Some(SourceBatch { columns, height, first_row, malformed }))
+        Ok(Some(SourceBatch { columns, height, first_row, malformed, ..SourceBatch::default() }))
     }
 
     fn columns(&self) -> &[String] {

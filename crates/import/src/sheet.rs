@@ -42,6 +42,8 @@ pub(super) struct Sheet {
     pub broken_too: bool,
     /// Notes on omitted rows and columns, for the report.
     pub says: Vec<String>,
+    /// Columns whose type or encoding is not read, and why.
+    pub unread: Vec<(String, String)>,
     /// The tickers whose columns stand side by side, of which one is to be chosen.
     tickers: Vec<String>,
     source: SheetSource,
@@ -94,6 +96,7 @@ impl Sheet {
         let mut rows = sheet.rows(sniffed)?;
         let batch = rows.next_batch()?.unwrap_or_default();
         sheet.names = rows.columns().to_vec();
+        sheet.unread.clone_from(&batch.unread);
         let float = |name: &String| batch.columns.iter().any(|column| column.name() == name && column.dtype().is_float());
         sheet.floats = sheet.names.iter().map(float).collect();
         let texts: Vec<Vec<String>> = sheet
@@ -165,6 +168,7 @@ impl Sheet {
             dates: None,
             broken_too: false,
             says: Vec::new(),
+            unread: Vec::new(),
             tickers: Vec::new(),
             source,
         }

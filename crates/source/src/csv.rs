@@ -14,7 +14,10 @@ const REREAD_MAX: usize = 256 << 20;
 /// Bytes of the beginning that tell how quotes inside quotes are written.
 const LOOKED: usize = 32 << 10;
 /// Said of a file of MySQL.
-const BACKSLASHED: &str = "assumed: a backslash before a quote means a quote inside the cell, as the first rows show";
+const BACKSLASHED: &str =
+    "assumed: a backslash before a quote or a separator inside quotes is not part of the cell, as the first rows show";
+/// Separators behind a backslash that show by themselves how a file is written.
+const ESCAPED_MIN: u32 = 2;
 
 const RAGGED: &str = "the row has more or fewer fields than the header; it is rejected";
 const UNCLOSED: &str = "a quote is never closed; the row is rejected";
@@ -29,7 +32,7 @@ pub(super) struct CsvRows {
     fields: Vec<Field>,
     reread: usize,
     started: bool,
-    /// Whether quotes inside quotes are written `\"`, as by MySQL, not doubled.
+    /// Whether quotes and separators inside quotes are written `\"` and `\,`, as by MySQL.
     backslashed: bool,
     /// Whether the first two fields of a row with one too many are one, a date with the delimiter in it.
     pub(super) joins_first: bool,
@@ -199,7 +202,7 @@ impl CsvRows {
         Some(if field.doubled { self.undoubled(text).into() } else { text.into() })
     }
 
-    /// The text of a quoted cell. Behind a backslash, other characters than quotes and backslashes mean what they do with it.
+    /// The text of a quoted cell. Behind a backslash, other characters than quotes, separators and backslashes mean what they do with it.
     fn undoubled(&self, text: &str) -> String {
         if !self.backslashed {
             return text.replace("\"\"", "\"");
@@ -207,7 +210,8 @@ impl CsvRows {
         let mut plain = String::with_capacity(text.len());
         let mut characters = text.chars().peekable();
         while let Some(character) = characters.next() {
-            let next = characters.next_if(|next| matches!((character, next), ('\\', '"' | '\\') | ('"', '"')));
+            let is_escaped = |next: &char| matches!(next, '"' | '\\') || *next == char::from(self.delimiter);
+            let next = characters.next_if(|next| character == '\\' && is_escaped(next) || (character, *next) == ('"', '"'));
             plain.push(next.unwrap_or(character));
         }
         plain
@@ -256,24 +260,34 @@ impl CsvRows {
     }
 }
 
-/// Whether quotes inside quoted cells are written `\"`, as MySQL does, and none is doubled. A backslash before the quote that closes a cell
-/// (`"C:\"`) shows nothing.
+/// Whether quotes inside quoted cells are written `\"`, as MySQL does, and none is doubled, or separators in them are written `\,`, and none
+/// stands alone. A backslash before the quote that closes a cell (`"C:\"`) shows that backslashes are text.
 pub(super) fn has_backslashed_quotes(text: &[u8], delimiter: u8) -> bool {
     let text = &text[..text.len().min(LOOKED)];
-    let ends = |at: usize| text.get(at).is_none_or(|byte| *byte == delimiter || matches!(byte, b'\r' | b'\n'));
-    let (mut at, mut found) = (0, false);
+    let (mut at, mut found, mut escaped, mut alone) = (0, false, 0, false);
     while let Some(byte) = text.get(at) {
-        let opens = *byte == b'"' && (at == 0 || text[at - 1] == delimiter || text[at - 1] == b'\n');
         at += 1;
-        if !opens {
+        if *byte != b'"' {
             continue;
         }
+        let before = text[..at - 1].iter().rev().find(|byte| **byte != b' ');
+        if before.is_some_and(|byte| *byte != delimiter && *byte != b'\n') {
+            continue;
+        }
+        let has_blanks = text[..at - 1].ends_with(b" ");
+        let ends = |at: usize| {
+            let blanks = text.get(at..).unwrap_or_default().iter().take_while(|byte| has_blanks && **byte == b' ').count();
+            text.get(at + blanks).is_none_or(|byte| *byte == delimiter || matches!(byte, b'\r' | b'\n'))
+        };
         loop {
             match text.get(at..).unwrap_or_default() {
                 // `"a \"b\""` ends in one too, which with doubled quotes would be the first of two.
                 [b'\\', b'"', b'"', ..] if !ends(at + 3) => return false,
                 [b'\\', b'"', ..] if !ends(at + 2) => (at, found) = (at + 2, true),
                 [b'\\', b'\\', ..] => at += 2,
+                [b'\\', next, ..] if *next == delimiter => (at, escaped) = (at + 2, escaped + 1),
+                [b'\\', b'"', ..] => (at, alone) = (at + 1, true),
+                [next, ..] if *next == delimiter => (at, alone) = (at + 1, true),
                 [b'"', b'"', ..] => return false,
                 [b'"', ..] | [] => break,
                 _ => at += 1,
@@ -281,7 +295,7 @@ pub(super) fn has_backslashed_quotes(text: &[u8], delimiter: u8) -> bool {
         }
         at += 1;
     }
-    found
+    found || escaped >= ESCAPED_MIN && !alone
 }
 
 /// The field from `start` to `at`, without its closing quote and, at the end of a line, without a carriage return.
@@ -372,6 +386,12 @@ mod tests {
             // A backslash before a quote inside a cell, as MySQL writes; before the quote that closes a cell it is one.
             ("a,b\n\"the \\\"x\\\"\",\"c\\\\d\\n\"\n", "the \"x\"|c\\d\\n"),
             ("a,b\n\"C:\\\",\"\"\n", "C:\\|"),
+            // Before a separator too, and in cells behind blanks.
+            ("a,b\n \"x\\, y\", \"the \\\"z\\\"\"\n", "x, y|the \"z\""),
+            ("a;b\n\"x\\; y\";\"z\\;\"\n", "x; y|z;"),
+            // Where another stands alone, or a cell ends in a backslash, backslashes are text.
+            ("a,b\n\"C:\\, D:\\, x\",\"1, 2\"\n", "C:\\, D:\\, x|1, 2"),
+            ("a,b\n\"C:\\, D:\\, x\", \"E:\\\" \n", "C:\\, D:\\, x|E:\\"),
             ("a,b\n\"C:\\\"\" x\",\"5 \"\" y\"\n", "C:\\\" x|5 \" y"),
         ] {
             let input = Input::new(std::io::Cursor::new(text), &[]).unwrap();

@@ -334,7 +334,8 @@ impl RowSource for IpcRows {
         }
         let mut taken = self.take(BATCH_ROWS);
         taken.rechunk_mut();
-        Ok(Some(SourceBatch { height: taken.height(), columns: taken.into_columns(), first_row, malformed: Vec::new() }))
+        let (height, unread) = (taken.height(), self.unread.list());
+        Ok(Some(SourceBatch { height, columns: taken.into_columns(), first_row, unread, ..SourceBatch::default() }))
     }
 
     fn skip(&mut self, batches: u64) -> Result<(), String> {

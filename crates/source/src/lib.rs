@@ -64,6 +64,8 @@ pub struct SourceBatch {
     pub first_row: u64,
     /// Malformed rows: position in the batch, and reason. Their cells are null.
     pub malformed: Vec<(usize, &'static str)>,
+    /// Columns whose type or encoding is not read, and why. Their cells are null.
+    pub unread: Vec<(String, String)>,
 }
 
 /// Interface of row sources. An error is the reason why reading cannot continue, for the user.
@@ -350,7 +352,7 @@ pub fn json_objects(elements: Vec<Box<serde_json::value::RawValue>>, bytes: u64,
     Box::new(json::JsonRows::of(elements, bytes, wanted))
 }
 
-/// Whether the delimited text writes quotes inside quotes as `\"` instead of doubling them.
+/// Whether the delimited text writes quotes and separators inside quotes as `\"` and `\,`.
 pub fn has_backslashed_quotes(text: &[u8], delimiter: u8) -> bool {
     csv::has_backslashed_quotes(text, delimiter)
 }

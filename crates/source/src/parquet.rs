@@ -180,6 +180,7 @@ impl RowSource for ParquetRows {
             return Ok(Some(batch));
         }
         batch.height = batch.height.min(self.decoded.height());
+        batch.unread = self.unread.list();
         batch.columns = self.decoded.slice(0, batch.height).into_columns();
         self.decoded = self.decoded.slice(batch.height as i64, usize::MAX);
         self.take(batch.height);

@@ -120,7 +120,8 @@ impl Records {
             }
             *length = 0;
         }
-        let batch = SourceBatch { columns, height, first_row: self.first_row, malformed: std::mem::take(&mut self.malformed) };
+        let malformed = std::mem::take(&mut self.malformed);
+        let batch = SourceBatch { columns, height, first_row: self.first_row, malformed, ..SourceBatch::default() };
         self.first_row += height as u64;
         self.rows = 0;
         batch

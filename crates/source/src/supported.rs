@@ -3,8 +3,8 @@
 //! cell is read here.
 
 use polars::prelude::{
-    ArrowField, Column, CompatLevel, DataType, IdxCa, IdxSize, IntoColumn, NewChunkedArray, PlSmallStr, PolarsResult, Series,
-    StringChunkedBuilder, pf16, polars_bail,
+    ArrowField, Column, CompatLevel, DataType, IdxCa, IdxSize, IntoColumn, NewChunkedArray, PolarsResult, Series, StringChunkedBuilder,
+    pf16, polars_bail,
 };
 use polars_arrow::{
     array::{
@@ -20,34 +20,52 @@ use polars_arrow::{
 use crate::{coerce::cell::with_point, decode::guarded, words::digits};
 
 const NOT_READ: &str = "unsupported column type";
+/// Why a column of such a type is not read.
+const OF_TYPE: &str = "its type is not supported; write it as text or numbers";
 
-/// The columns whose type is not read: each costs itself, not the file.
-pub(super) struct UnreadColumns(Vec<PlSmallStr>);
+/// The columns whose type or encoding is not read, and why: each costs itself, not the file.
+pub(super) struct UnreadColumns(Vec<(String, String)>);
 
 impl UnreadColumns {
     pub(super) fn of(fields: &[ArrowField]) -> Self {
         // Of some types the program's build of polars lacks a part, and panics.
         let unread = |field: &&ArrowField| guarded("column", || empty_column(field)).is_err();
-        Self(fields.iter().filter(unread).map(|field| field.name.clone()).collect())
+        Self(fields.iter().filter(unread).map(|field| (field.name.to_string(), OF_TYPE.to_owned())).collect())
     }
 
-    /// The column as read, or without values where its type is not read. Other errors mean damage.
+    /// The column as read, or without values where its type or encoding is not read. Other errors mean damage.
     pub(super) fn or(&mut self, field: &ArrowField, height: usize, read: impl FnOnce() -> PolarsResult<Column>) -> PolarsResult<Column> {
-        if !self.0.contains(&field.name) {
-            match read() {
-                Err(error) if ["not implemented", "Not yet supported", NOT_READ].iter().any(|sign| error.to_string().contains(sign)) => {
-                    self.0.push(field.name.clone());
-                }
-                read => return read,
-            }
+        if !self.0.iter().any(|(name, _)| *name == field.name.as_str()) {
+            let read = read();
+            let Some(why) = read.as_ref().err().and_then(|error| why_unread(&error.to_string())) else { return read };
+            self.0.push((field.name.to_string(), why));
         }
         Ok(Column::full_null(field.name.clone(), height, &DataType::String))
     }
 
     pub(super) fn notes(&self) -> Vec<String> {
-        let note = |name| format!("warning: the column `{name}` has an unsupported type and is left empty; write it as text or numbers");
-        self.0.iter().map(note).collect()
+        self.0.iter().map(|(name, why)| format!("warning: the column `{name}` is left empty: {why}")).collect()
     }
+
+    /// Each column, and why it is not read.
+    pub(super) fn list(&self) -> Vec<(String, String)> {
+        self.0.clone()
+    }
+}
+
+/// Why a column is not read, if the decoder's error is about its type or, as in `"DeltaByteArray"-encoded`, its encoding.
+fn why_unread(error: &str) -> Option<String> {
+    if let Some(encoding) = error.split_once("\"-encoded").and_then(|(before, _)| before.rsplit('"').next()) {
+        let mut name = String::new();
+        for character in encoding.chars() {
+            if character.is_ascii_uppercase() && !name.is_empty() {
+                name.push('_');
+            }
+            name.push(character.to_ascii_uppercase());
+        }
+        return Some(format!("its Parquet encoding {name} is not supported; write it with plain or dictionary encoding"));
+    }
+    ["not implemented", "Not yet supported", NOT_READ].iter().any(|sign| error.contains(sign)).then(|| OF_TYPE.to_owned())
 }
 
 /// A column of one chunk for each array.

@@ -10,6 +10,7 @@ use std::{
 
 use encoding_rs::{Decoder, Encoding, UTF_8};
 use flate2::bufread::GzDecoder;
+use model::format::many;
 
 /// Maximum length of a record: a file without line ends must not fill the memory.
 pub(super) const RECORD_MAX: usize = 16 << 20;
@@ -21,6 +22,11 @@ const CHUNK: usize = 32 << 10;
 /// their text, and only rows that repeat each other are packed so well.
 pub const UNPACKED_RATIO_MAX: u64 = 100;
 pub const UNPACKED_FLOOR: u64 = 16 << 20;
+
+/// Largest window of a zstd frame that is used to its end: unpacking takes as much memory. Text that is shorter takes no more than itself.
+const WINDOW_MAX: u64 = 128 << 20;
+/// Logarithm of the largest window of which the beginning is used.
+const WINDOW_LOG_MAX: u32 = 31;
 
 /// Buffered text of a file.
 pub(super) struct Input {
@@ -36,6 +42,8 @@ pub(super) struct Input {
     fault: Option<String>,
     /// Bytes behind compressed text that are none.
     behind: Arc<AtomicU64>,
+    /// The window of the zstd frame, if it is longer than `WINDOW_MAX`.
+    window: Option<u64>,
 }
 
 /// Counts the bytes of the source, before decompression.
@@ -159,10 +167,32 @@ pub(super) fn with_tabs(text: &[u8]) -> Vec<u8> {
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+/// Maximum bytes of a zstd frame's header.
+const FRAME_HEADER: u64 = 18;
 
 /// Whether a file with this beginning is compressed or UTF-16: its byte offsets are not those of the text.
 pub(super) fn is_packed(head: &[u8]) -> bool {
     head.starts_with(GZIP) || head.starts_with(ZSTD) || utf16(head).is_some()
+}
+
+/// The window of the zstd frame that begins so.
+fn window(frame: &[u8]) -> Option<u64> {
+    let (flags, next) = (frame.get(4)?, u64::from(*frame.get(5)?));
+    let is_one_segment = flags & 0x20 != 0;
+    if is_one_segment {
+        return zstd::zstd_safe::get_frame_content_size(frame).ok().flatten();
+    }
+    let base = 1u64 << (10 + (next >> 3));
+    Some(base + base / 8 * (next & 7))
+}
+
+/// Said of text whose window takes too much memory; the command allows windows of up to 2 GiB.
+fn too_long_window(window: Option<u64>) -> String {
+    let size = window.map_or_else(|| format!("more than {} MiB", WINDOW_MAX >> 20), |window| format!("{} MiB", window >> 20));
+    format!(
+        "is compressed with a zstd window of {size}, which takes too much memory; unpack it with `zstd -d --long={WINDOW_LOG_MAX}`, and use \
+         the plain file"
+    )
 }
 
 /// UTF-16 in either byte order, by the byte order mark that Excel's "Unicode text" has.
@@ -207,17 +237,27 @@ impl Input {
     /// `head` is the beginning of the source, by which compression is detected. A leading byte order mark is skipped.
     pub(super) fn new(source: impl Read + Send + 'static, head: &[u8]) -> Result<Self, String> {
         let (read, behind) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
-        let counted = Counted { source, read: Arc::clone(&read) };
+        let mut counted = Counted { source, read: Arc::clone(&read) };
+        let mut long = None;
         let reader: Box<dyn Read + Send> = if head.starts_with(GZIP) {
             Box::new(Gzip { member: Some(GzDecoder::new(io::BufReader::with_capacity(CHUNK, counted))), behind: Arc::clone(&behind) })
         } else if head.starts_with(ZSTD) {
-            Box::new(zstd::Decoder::new(counted).map_err(|error| format!("cannot be decompressed: {error}"))?)
+            let failed = |error: io::Error| format!("cannot be decompressed: {error}");
+            let mut frame = Vec::new();
+            counted.by_ref().take(FRAME_HEADER).read_to_end(&mut frame).map_err(failed)?;
+            long = window(&frame).filter(|window| *window > WINDOW_MAX);
+            let mut decoder = zstd::Decoder::new(io::Cursor::new(frame).chain(counted)).map_err(failed)?;
+            if long.is_some() {
+                decoder.window_log_max(WINDOW_LOG_MAX).map_err(failed)?;
+            }
+            Box::new(decoder)
         } else if let Some(encoding) = utf16(head) {
             Box::new(Decoded::new(counted, encoding))
         } else {
             Box::new(counted)
         };
-        let mut input = Self { reader, buffer: Vec::new(), start: 0, end: 0, ended: false, read, unpacked: 0, fault: None, behind };
+        let mut input =
+            Self { reader, buffer: Vec::new(), start: 0, end: 0, ended: false, read, unpacked: 0, fault: None, behind, window: long };
         while input.data().len() < 3 && input.fill()? {}
         if input.data().starts_with(&[0xef, 0xbb, 0xbf]) {
             input.consume(3);
@@ -232,13 +272,14 @@ impl Input {
     fn again<R: Read + Send + 'static>(self, through: impl FnOnce(io::Chain<io::Cursor<Vec<u8>>, Box<dyn Read + Send>>) -> R) -> Self {
         let begun = io::Cursor::new(self.data().to_vec());
         let reader = Box::new(through(begun.chain(self.reader)));
-        Self { reader, buffer: Vec::new(), start: 0, end: 0, ended: false, read: self.read, unpacked: 0, fault: None, behind: self.behind }
+        Self { reader, buffer: Vec::new(), start: 0, end: 0, ended: false, unpacked: 0, fault: None, ..self }
     }
 
     /// Notes about parts of the source that were skipped, as far as it was read.
     pub(super) fn notes(&self) -> Vec<String> {
         let bytes = self.behind.load(Ordering::Relaxed);
-        let note = || format!("warning: the {bytes} bytes after the compressed text are not gzip and are ignored");
+        let one = "byte after the compressed text is not gzip and is ignored";
+        let note = || format!("warning: {}", many(bytes, one, "bytes after the compressed text are not gzip and are ignored"));
         (bytes > 0).then(note).into_iter().collect()
     }
 
@@ -295,11 +336,17 @@ impl Input {
         };
         let n = n.map_err(|error| match error.kind() {
             io::ErrorKind::FileTooLarge => error.to_string(),
+            _ if ["too much memory", "not enough memory"].iter().any(|sign| error.to_string().contains(sign)) => {
+                too_long_window(self.window)
+            }
             _ => format!("is truncated or damaged: {error}"),
         })?;
         self.end += n;
         self.ended = n == 0;
         self.unpacked += n as u64;
+        if self.window.is_some() && self.unpacked > WINDOW_MAX {
+            return Err(too_long_window(self.window));
+        }
         if self.unpacked > UNPACKED_FLOOR && self.unpacked > UNPACKED_RATIO_MAX.saturating_mul(self.bytes_read()) {
             return Err(format!(
                 "unpacks to more than {UNPACKED_RATIO_MAX} times its size, so it is not read; unpack it, and use the plain file"
@@ -409,6 +456,36 @@ mod tests {
             let read = Input::new(io::Cursor::new(packed.finish().unwrap()), GZIP).and_then(|input| input.whole(1 << 30));
             assert!(read.as_ref().map_or_else(|said| !fits && said.contains("times its size"), |_| fits), "{name}: {:?}", read.err());
         }
+    }
+
+    #[test]
+    fn a_long_zstd_window_is_used_for_short_texts_and_never_called_damage() {
+        // A frame of one block of plain bytes.
+        let frame = |flags: u8, size: &[u8]| [ZSTD, &[flags], size, &[8 * 4 + 1, 0, 0], b"a,b\n"].concat();
+        let read = |bytes: Vec<u8>, before: u64| {
+            let mut input = Input::new(io::Cursor::new(bytes), ZSTD)?;
+            input.unpacked += before;
+            input.whole(100).map(|text| String::from_utf8(text).unwrap())
+        };
+        let (usual, long, longer) = (frame(0, &[0x88]), frame(0, &[0x90]), frame(0, &[0xb0]));
+        for (bytes, before, expected) in [
+            ([&usual[..], &usual].concat(), 0, Ok("a,b\na,b\n")),
+            ([&long[..], &usual].concat(), 0, Ok("a,b\na,b\n")),
+            ([&long[..], &usual].concat(), WINDOW_MAX, Err("a zstd window of 256 MiB")),
+            (longer, 0, Err("a zstd window of 4096 MiB")),
+            (frame(0x20, &[4]), 0, Ok("a,b\n")),
+            ([&usual[..], &long].concat(), 0, Err("a zstd window of more than 128 MiB")),
+            (long[..long.len() - 2].to_vec(), 0, Err("is truncated or damaged")),
+        ] {
+            let read = read(bytes, before);
+            let fits = match (&read, expected) {
+                (Ok(text), Ok(expected)) => text == expected,
+                (Err(reason), Err(expected)) => reason.contains(expected),
+                _ => false,
+            };
+            assert!(fits, "{read:?} {expected:?}");
+        }
+        assert_eq!(window(&[ZSTD, &[0xa0, 0, 0, 0x80, 0x0c]].concat()), Some(200 << 20));
     }
 
     #[test]

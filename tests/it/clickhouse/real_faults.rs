@@ -188,7 +188,7 @@ fn a_changed_table_is_seen_whatever_is_asked() {
     });
     tell(&url, &format!("INSERT INTO deck_test.fault_holders VALUES ('{UNI}', '0x000000000000000000000000000000000000ffff', '1,5')"));
     let dataset = Bench::new(&url).load("fault_holders", "in place", "");
-    assert!(told(&dataset, "holders").contains("1 of its rows have numbers in a notation"), "{}", told(&dataset, "holders"));
+    assert!(told(&dataset, "holders").contains("1 of its rows has numbers in a notation"), "{}", told(&dataset, "holders"));
     tell(&url, "TRUNCATE TABLE deck_test.fault_holders");
     let dataset = Bench::new(&url).load("fault_holders", "in place", "");
     assert!(dataset.table("holders").unwrap().loaded(), "{}", told(&dataset, "holders"));

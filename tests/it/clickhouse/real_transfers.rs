@@ -126,7 +126,7 @@ fn what_the_sums_cannot_tell_is_said_or_refused() {
             200,
             "1 transfers at the source share their time",
         ),
-        ("twice", &[row(3, "4", "0x05", WETH, "9"), row(3, "4", "0x05", WETH, "9")], 503, "1 of its transfers are duplicates"),
+        ("twice", &[row(3, "4", "0x05", WETH, "9"), row(3, "4", "0x05", WETH, "9")], 503, "1 of its transfers is a duplicate"),
         ("odd", &[row(3, "4", "0x05", "0xabc", "9")], 503, "0x0000000000000000000000000000000000000000 0xabc 9"),
     ];
     for (name, more, status, says) in cases {
@@ -143,8 +143,8 @@ fn what_the_sums_cannot_tell_is_said_or_refused() {
     let dataset = data.load(Some(&wire(&url)), 200_000).unwrap();
     let told: Vec<&str> = dataset.table("transfers").unwrap().findings.kept().iter().map(|finding| finding.reason.as_str()).collect();
     for says in [
-        "1 of the rows are excluded because their tokens are not addresses, such as `nothing`",
-        "1 of the rows are excluded because they have no transaction hash",
+        "1 of the rows is excluded because its token is not an address, such as `nothing`",
+        "1 of the rows is excluded because it has no transaction hash",
     ] {
         assert!(told.iter().any(|told| told.contains(says)), "{told:?}");
     }

@@ -71,6 +71,14 @@ const FILES: &[(&str, &str)] = &[
         r#"{"status":"1","message":"OK","result":[{"blockNumber":"1","timeStamp":"1690675200","hash":"0x04cbcb236043d8fb7839e07bbc7f5eed692fb2ca55d897f1101eac3e3ad4fab8","from":"0x8a1639098644a229d08f441ea45a63ae050ee018","contractAddress":"0xc944e90c64b2c07662a292be6244bdf05cda44a7","to":"0x56dc05030ade425ee58e310776ea46e785eb2203","value":"115792089237316195423570985008687907853269984665640564039457584007913129639935","tokenName":"Graph","tokenSymbol":"GRT","tokenDecimal":"18"}]}"#,
     ),
     (
+        "telegram result.json posts 2 --token 0x1f9840a85d5af5bf1d1762f925bdaddc4201f984",
+        r#"{"name":"x","type":"public_channel","id":7,"messages":[{"id":1,"type":"message","date":"2023-05-14T10:00:00","date_unixtime":"1684051200","from":"ann","text":"up"},{"id":2,"type":"message","date":"2023-05-14T10:00:01","date_unixtime":"1684051201","from":"bob","text":"down"}]}"#,
+    ),
+    (
+        "reddit RS_2018-02.ndjson posts 2 --token 0x1f9840a85d5af5bf1d1762f925bdaddc4201f984",
+        "{\"id\":\"a\",\"author\":\"ann\",\"title\":\"up\",\"selftext\":\"\",\"created\":1518682386,\"created_utc\":1518653586,\"subreddit\":\"uni\"}\n{\"id\":\"b\",\"author\":\"bob\",\"title\":\"down\",\"selftext\":\"\",\"created\":1518682387,\"created_utc\":1518653587,\"subreddit\":\"uni\"}\n",
+    ),
+    (
         "own kols.ndjson kols 2",
         "{\"token_address\":\"0x1f9840a85d5af5bf1d1762f925bdaddc4201f984\",\"kol_address\":\"0x56dc05030ade425ee58e310776ea46e785eb2203\",\"handle\":\"@漢字🐶\",\"followers\":5,\"engagement_rate\":0.1}\n{\"token_address\":\"0x1f9840a85d5af5bf1d1762f925bdaddc4201f984\",\"kol_address\":\"0x8a1639098644a229d08f441ea45a63ae050ee018\",\"handle\":null,\"followers\":5,\"engagement_rate\":0.1}\n",
     ),

@@ -270,3 +270,20 @@ fn an_address_of_another_object_is_not_the_tokens() {
     desk.write("own.json", list("").replace("101", "1"));
     desk.imports(&["own.json", "--dry-run"]);
 }
+
+/// A column of addresses in an encoding that is not read, as pyarrow writes it with `column_encoding`.
+#[test]
+fn a_parquet_encoding_that_is_not_read_is_named() {
+    let start = b"PAR1\x15\0\x15\xa0\x01\x15\xa0\x01,\x15\x06\x15\x0e\x15\x06\x15\x06\x1c\0\0\0\x80\x01\x04\x03\0\0\0\0\0\0\x80\x01\x04\
+          \x03(\0\0\0\0\0";
+    let end = b"\x15\x04\x19,5\0\x18\x06schema\x15\x02\0\x15\x0e\x15(\x15\0\x18\x06holder\0\x16\x06\x19\x1c\x19\x1c&\0\x1c\x15\x0e\x19\
+          %\x06\x0e\x19\x18\x06holder\x15\0\x16\x06\x16\xca\x01\x16\xca\x01&\x08I\x1c\x15\0\x15\x0e\x15\x02\0\0\0\x16\xca\x01\
+          \x16\x06&\x08\x16\xca\x01\0( parquet-cpp-arrow version 26.0.1\x19\x1c\x1c\0\0\0\x82\0\0\0PAR1";
+    let desk = Desk::empty();
+    desk.write("x.parquet", [&start[..], &[1; 20], &[2; 20], &[3; 20], end].concat());
+    for options in [&[][..], &["--as", "labels", "--map", "address=holder", "--label", "x"]] {
+        let err = desk.refuses(&[&["x.parquet"][..], options].concat());
+        assert!(err.contains("`holder` cannot be read: its Parquet encoding DELTA_BYTE_ARRAY is not supported"), "{err}");
+        assert!(err.matches("DELTA_BYTE_ARRAY").count() == 1 && !err.contains("empty"), "{err}");
+    }
+}

@@ -279,6 +279,50 @@ fn the_suggestion_for_posts_keeps_link_author_and_token() {
     }
 }
 
+#[test]
+fn lists_of_addresses_are_one_label_for_each() {
+    let desk = Desk::empty();
+    let at = |i: u32| format!("\"0x{:040x}\"", 0xabc_0000 + i);
+    let entry = |i: u32, addresses: &str| format!(r#"{{"name":"site{i}.com","category":"Phishing","addresses":{addresses}}}"#);
+    let lists = [format!(r#"{{"ETH":[{},{}]}}"#, at(1), at(2)), format!(r#"{{"ETH":[{}]}}"#, at(3)), "null".to_owned()];
+    let entries: Vec<String> = (1..).zip(&lists).map(|(i, addresses)| entry(i, addresses)).collect();
+    desk.write("scams.json", format!("[{},{}]", entries.join(","), entry(9, r#"{"BTC":["1BoatSLRHtKNngkdXEeobR76b53LETtpyT"]}"#)));
+    desk.imports(&["scams.json", "--map", "label=category"]);
+    assert_eq!(desk.dataset().table("labels").unwrap().frame().height(), 3);
+}
+
+#[test]
+fn posts_of_a_chat_have_their_whole_text_and_are_at_utc() {
+    let desk = Desk::new();
+    let post = |id: u32, kind: &str, text: &str| {
+        let (hour, seconds) = (10 + id, 1_684_051_200 + 3_600 * id);
+        format!(r#"{{"id":{id},"type":"{kind}","date":"2023-05-14T{hour}:00:00","date_unixtime":"{seconds}","from":"ann","text":{text}}}"#)
+    };
+    let runs = r#"["up ",{"type":"bold","text":"only"},"!"]"#;
+    let posts = [post(1, "message", runs), post(2, "service", r#""""#), post(3, "message", r#"["a","b"]"#)].join(",");
+    desk.write("result.json", format!(r#"{{"name":"x","type":"public_channel","id":7,"messages":[{posts}]}}"#));
+    let report = desk.imports(&["result.json", "--token", PEPE]);
+    assert_eq!(taken(&report, 0, "posts"), [2, 0, 0, 0, 0, 1], "{report:#}");
+    let dataset = desk.dataset();
+    let frame = dataset.table("posts").unwrap().frame();
+    let titles = frame.column("title").unwrap().str().unwrap();
+    // A list of strings alone is a list.
+    assert!(titles.iter().flatten().any(|title| title == "up only!") && titles.iter().flatten().any(|title| title.starts_with('[')));
+    let times = frame.column("published_at").unwrap().cast(&polars::prelude::DataType::Int64).unwrap();
+    assert!(times.i64().unwrap().iter().flatten().any(|time| time == 1_684_054_800_000), "{frame}");
+    desk.write("all.json", format!(r#"{{"about":"x","chats":{{"about":"y","list":[{{"name":"x","id":1,"messages":[{posts}]}}]}}}}"#));
+    assert!(desk.refuses(&["all.json", "--token", PEPE]).contains("contains all chats of an account"));
+    // A time that is said to be UTC is proposed before one beside it.
+    for (names, expected) in [("date,date_utc", "date_utc"), ("created,created_utc", "created_utc"), ("created,flair", "created")] {
+        desk.write("p.csv", format!("text,{names}\n{}", rows(|i| format!("up {i},2024-01-{i:02} 10:00:00,2024-01-{i:02} 08:00:00\n"))));
+        let err = desk.refuses(&["p.csv", "--token", PEPE]);
+        assert!(
+            err.contains(&format!("--map published_at={expected}\n")) || err.contains(&format!("--map published_at={expected} ")),
+            "{err}"
+        );
+    }
+}
+
 /// Inputs of one kind and their twins: what the refusal says, and what it must not say.
 #[test]
 fn what_the_cells_prove_is_proposed_and_nothing_that_cannot_work() {
@@ -318,6 +362,34 @@ fn what_the_cells_prove_is_proposed_and_nothing_that_cannot_work() {
             "of a coin, not of a token",
             "--token",
         ),
+        ("trades.csv", rows(|i| format!("{},16473.7{i},1.{i}5\n", 1_672_531_200 + i * 37)), "may be trades", "--as"),
+        ("counts.csv", rows(|i| format!("{i},7{i}.5,1.{i}5\n")), "--as TABLE", "trades"),
+        (
+            "koinly.csv",
+            format!(
+                "Date,Sent Amount,Sent Currency,Received Amount,Received Currency,TxHash\n{}",
+                rows(|i| format!("2024-01-{i:02} 10:00:00,0,ETH,{i}.5,ETH,0x{i:064x}\n"))
+            ),
+            "history for tax tools",
+            "--as",
+        ),
+        (
+            "rates.csv",
+            format!(
+                "data;1USD;1EUR;100HUF;number;\n{};;;;;\n;euro;forint;;;\n",
+                rows(|i| format!("202401{i:02};4,{i}1;3,{i}2;2,{i};{i}/A;\n"))
+            ),
+            "one number per time",
+            "--as",
+        ),
+        (
+            "frame.txt",
+            format!("       one      two     three\nday\n{}", rows(|i| format!("2024-01-{i:02}   {i}.5   x{i} y   z{i}\n"))),
+            "df.to_csv()",
+            "--as",
+        ),
+        ("python.txt", "[{'address': '0x1', 'ok': None}]".to_owned(), "in single quotes", "download it again"),
+        ("cut.json", "[{\"a\":\"it's\"},".to_owned(), "download it again", "Python"),
         ("parts.csv", format!("address,balance_wei PEPE\n{}", rows(|i| format!("{},{i}.5\n", at(i)))), "have fractions", "unit raw"),
     ] {
         let desk = Desk::new();

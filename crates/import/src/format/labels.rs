@@ -12,6 +12,8 @@ use super::{
 };
 
 const ADDRESSES: &str = "address addr wallet walletaddress account contractaddress contract 地址 accountaddress";
+/// Names of columns that may be lists of addresses, of one chain where they stand beside those of others.
+const LISTS: &str = "addresses eth ethereum";
 /// Names of columns that are the label for certain.
 const LABELS: &str = "label labels labelname";
 /// Names of columns that may be the label.
@@ -23,7 +25,14 @@ const WIDTH_MAX: usize = 14;
 
 fn address(sheet: &Sheet, names: &Names) -> Option<usize> {
     let all = names.all(ADDRESSES).into_iter().chain(sheet.names.iter().position(|name| name == KEY));
-    all.into_iter().find(|&at| addresses(sheet.column(at)) > 0.9)
+    all.into_iter().find(|&at| addresses(sheet.column(at)) > 0.9).or_else(|| names.all(LISTS).into_iter().find(|&at| are_lists(sheet, at)))
+}
+
+/// Whether the cells of the column are lists of addresses in JSON.
+fn are_lists(sheet: &Sheet, at: usize) -> bool {
+    let filled = || sheet.column(at).filter(|cell| !cell.is_empty());
+    let members = filled().flat_map(|cell| cell.split(|c: char| !c.is_ascii_alphanumeric())).filter(|member| !member.is_empty());
+    filled().all(|cell| cell.starts_with('[')) && addresses(members) > 0.9
 }
 
 /// The candidate label columns, certain ones and possible ones.
@@ -51,6 +60,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let said = file.mapped("label");
     let name = file.mapped("name").or_else(|| names.find(NAMES).filter(|name| Some(*name) != said && !sure.contains(name)));
     let mut take = Take::into("labels", sheet.rows(file.sniffed)?).columns(&[("address", &sheet.names[at])]);
+    take.rule("address").explode = are_lists(sheet, at);
     take = take.columns(&[("name", name.map_or(NO_COLUMN, |name| sheet.names[name].as_str()))]);
     let chain = names.find(CHAIN).filter(|chain| *chain != at);
     let mut plan = ImportPlan::default();

@@ -8,13 +8,14 @@ use super::{
         evidence::{
             CellKind, addresses, kind, of_other_networks,
             ohlc::{self, FoundOrder},
+            when::TimeStyle,
         },
         names::{CHAIN as CHAINS, NAME, Names, SYMBOL, TOKEN, plain},
         notation,
         refusal::{ADDRESS, CHAIN, COLUMN, DEX, LABEL, OURS, PROTOCOL, Refusal, TABLE, UNIT, VALUE},
         report::few,
         sheet::Sheet,
-        sniff::Sniffed,
+        sniff::{FileShape, Sniffed},
     },
     transfers, yields,
 };
@@ -46,7 +47,7 @@ struct NearTable {
 }
 
 const ACCOUNT: &str = "address addr wallet holder owner account contract 地址";
-const TIME: &str = "timestamp time datetime date unix day 日期 时间 createdat";
+const TIME: &str = "timestamp timestampms unixtime unixtimestamp utctime dateutc time datetime date unix day 日期 时间 createdat";
 const PRICE: &str = "price prices close priceusd marketprice last";
 
 /// What stands between the items of a list in one cell.
@@ -91,8 +92,9 @@ const NEAR: &[NearTable] = near! {
     }
     "posts" 2 of ["title", "published_at"] {
         "token_address" Address TOKEN;
-        "title" Text "title text content tweet fulltext";
-        "published_at" Time "date createdat time timestamp publishedat";
+        "title" Text "title text content tweet fulltext body selftext";
+        // A time that is said to be UTC or Unix time is so; one beside it may be in local time.
+        "published_at" Time "dateunixtime createdutc dateutc timestampms unixtime date createdat time timestamp publishedat created";
     }
     "yields" 1 of ["apy"] {
         "protocol" Text "protocolname project protocol";
@@ -131,11 +133,23 @@ pub(crate) fn unknown(sniffed: &Sniffed, options: &ImportOptions) -> Refusal {
     if let Some(flaw) = sniffed.first_row_flaw() {
         return Refusal::new(flaw);
     }
-    let near = sniffed.sheet.as_ref().and_then(|sheet| nearest(sheet, options)).unwrap_or_default();
+    let near = if is_printed(sniffed) {
+        "It looks like a table that a program printed with blanks between its columns; save it as CSV, in pandas with `df.to_csv()`.".into()
+    } else {
+        sniffed.sheet.as_ref().and_then(|sheet| nearest(sheet, options)).unwrap_or_default()
+    };
     let told = if near.reason.is_empty() { String::new() } else { format!(" {}", near.reason) };
     let known = "`tokendeck import --formats` lists the known formats";
     let reason = format!("has an unknown format: it contains {}.{told} {known}", sniffed.summary());
     Refusal { reason, ..near }
+}
+
+/// Whether nearly all lines are one cell with three parts or more, between which are several blanks.
+fn is_printed(sniffed: &Sniffed) -> bool {
+    let FileShape::Rows(rows) = &sniffed.shape else { return false };
+    let parts = |cell: &String| cell.split("  ").filter(|part| !part.trim().is_empty()).count();
+    let printed = rows.iter().filter(|row| row.len() == 1 && row.iter().all(|cell| parts(cell) > 2)).count();
+    printed > 2 && printed * 10 >= rows.len() * 8
 }
 
 fn nearest(sheet: &Sheet, options: &ImportOptions) -> Option<Refusal> {
@@ -240,9 +254,22 @@ fn one_price(sheet: &Sheet, names: &Names) -> Option<Refusal> {
 
 /// Refuses a time and columns of single numbers, such as the prices of one coin each: they may be prices, shares or counts.
 fn numbers_by_time(sheet: &Sheet) -> Option<Refusal> {
-    let of = |wanted: CellKind| (0..sheet.names.len()).filter(move |&at| kind(sheet.column(at).take(200)) == wanted);
-    let (times, numbers): (Vec<usize>, Vec<usize>) = (of(CellKind::Time).collect(), of(CellKind::Number).collect());
-    if times.len() != 1 || numbers.is_empty() || numbers.len() + 1 < sheet.names.len() {
+    // Days such as 20240102 are numbers too.
+    let are_days = |at: usize| {
+        let filled = || sheet.column(at).take(200).filter(|cell| !cell.is_empty());
+        filled().filter(|cell| TimeStyle::Digits.ms(cell).is_some()).count() * 10 >= filled().count() * 8
+    };
+    let (mut times, mut numbers) = (Vec::new(), Vec::new());
+    for at in 0..sheet.names.len() {
+        match kind(sheet.column(at).take(200)) {
+            CellKind::Time => times.push(at),
+            CellKind::Number if are_days(at) => times.push(at),
+            CellKind::Number => numbers.push(at),
+            _ => {}
+        }
+    }
+    // Beside the numbers there may be the name of a table or a note.
+    if times.len() != 1 || numbers.len() < sheet.names.len() - numbers.len() {
         return None;
     }
     let shown = few(numbers.iter().map(|&at| format!("`{}`", sheet.names[at])), 6);
@@ -497,6 +524,15 @@ fn unnamed(sheet: &Sheet) -> Refusal {
         && let Some(refusal) = labels_by_cells(sheet, address, &told)
     {
         return refusal;
+    }
+    if (2..=3).contains(&sheet.names.len())
+        && all().all(|at| matches!(kind(sheet.column(at).take(200)), CellKind::Number | CellKind::Time))
+        && !matches!(sheet.when(&sheet.column(0).collect::<Vec<_>>()), Ok(None))
+    {
+        return Refusal::new(format!(
+            "{told} They may be trades or single prices, but a candle has four prices (open, high, low, close) of an interval; get candles \
+             from the source, or make them from the trades."
+        ));
     }
     let number = of(CellKind::Number).next();
     let (Some(address), Some(number), true) = (address, number, sheet.names.len() < 6) else {

@@ -355,9 +355,23 @@ fn flattened(value: &RawValue, prefix: &str, depth: usize, into: &mut Vec<(Strin
         let name = if prefix.is_empty() { name.into_owned() } else { format!("{prefix}.{name}") };
         match kind(value) {
             Type::Object if depth < ROW_DEPTH => flattened(value, &name, depth + 1, into),
-            _ => into.extend(text(value).map(|text| (name, text))),
+            _ => into.extend(runs_joined(value).or_else(|| text(value)).map(|text| (name, text))),
         }
     }
+}
+
+/// The text of a list of runs, as chats write formatted text: strings, and objects with a `type` and a `text`.
+fn runs_joined(value: &RawValue) -> Option<String> {
+    let (mut joined, mut has_objects) = (String::new(), false);
+    for run in elements(value) {
+        let members = members(run);
+        let member = |wanted: &str| members.iter().find(|(name, _)| name == wanted).map(|(_, value)| *value);
+        let of_object = member("type").and_then(|_| member("text"));
+        has_objects |= of_object.is_some();
+        let run = of_object.unwrap_or(run);
+        joined.push_str(&text(run).filter(|_| run.get().starts_with('"'))?);
+    }
+    has_objects.then_some(joined)
 }
 
 impl Json {

@@ -50,6 +50,8 @@ pub struct FileRows<'a> {
     pub broken: u64,
     /// Per column whose cells may be empty: unparsable cells, and non-empty cells.
     pub unread: BTreeMap<&'static str, (u64, u64)>,
+    /// Columns of the schema whose column in the file is not read, and why.
+    pub undecoded: BTreeMap<&'static str, String>,
     /// State learned while the file is read.
     pub state: FileState,
     /// Guessed formats of unparsable times, by column.
@@ -100,11 +102,6 @@ impl FileState {
 /// Currency signs beside numbers.
 const CURRENCIES: [char; 7] = ['$', '€', '£', '¥', '₹', '₩', '₿'];
 
-/// Reason of a finding about an empty cell that must not be empty.
-fn reason_if_empty(column: &schema::Column) -> String {
-    format!("the cell is empty; expected {}; {}", column.kind.expectation(), consequence(column.need).1)
-}
-
 /// Reason of a finding about an invalid cell.
 fn reason_if_bad(column: &schema::Column, expected: &str) -> String {
     format!("expected {expected}; {}", consequence(column.need).1)
@@ -142,6 +139,7 @@ impl<'a> FileRows<'a> {
             left_out: 0,
             broken: 0,
             unread: BTreeMap::new(),
+            undecoded: BTreeMap::new(),
             state: FileState::default(),
             date_formats: BTreeMap::new(),
             numbers: Vec::new(),
@@ -163,6 +161,11 @@ impl FileRows<'_> {
         for column in &mut batch.columns {
             if column.n_chunks() > 1 {
                 *column = column.rechunk();
+            }
+        }
+        for (name, why) in &batch.unread {
+            for bound in bound.iter().filter(|bound| bound.raw.as_ref() == Some(name) || bound.units.as_ref() == Some(name)) {
+                self.undecoded.insert(bound.column.name, format!("`{name}` cannot be read: {why}"));
             }
         }
         let first_row = batch.first_row;
@@ -280,15 +283,28 @@ impl FileRows<'_> {
         (*unread, *filled) = (*unread + cells, *filled + cells + read);
     }
 
+    /// Reason of a finding about an empty cell that must not be empty.
+    fn reason_if_empty(&self, column: &schema::Column) -> String {
+        let consequence = consequence(column.need).1;
+        self.undecoded.get(column.name).map_or_else(
+            || format!("the cell is empty; expected {}; {consequence}", column.kind.expectation()),
+            |why| format!("{consequence}, as {why}"),
+        )
+    }
+
     /// Merges findings that all rows share into one.
     pub(super) fn sum_up(&mut self) {
         let rows = self.rows - self.left_out;
         for column in self.schema.columns.iter().filter(|column| column.need == Need::Cell) {
-            let all = format!(
-                "the column is empty in all {rows} rows; expected {} in every row; the rows are rejected",
-                column.kind.expectation()
+            let all = self.undecoded.get(column.name).map_or_else(
+                || {
+                    let expected = column.kind.expectation();
+                    format!("the column is empty in all {rows} rows; expected {expected} in every row; the rows are rejected")
+                },
+                |why| format!("all {rows} rows are rejected, as {why}"),
             );
-            self.findings.tell_once(self.file, column.name, &reason_if_empty(column), rows, all);
+            let reason = self.reason_if_empty(column);
+            self.findings.tell_once(self.file, column.name, &reason, rows, all);
         }
         for (name, guess) in &self.date_formats {
             if let (Some(column), Some(advice)) = (self.schema.column(name), guess.advice(self.schema.name)) {
@@ -429,7 +445,8 @@ impl FileRows<'_> {
             for (row, empty) in coerced.column.is_null().iter().enumerate() {
                 if empty == Some(true) && !named.contains(&row) {
                     bad[row] = true;
-                    self.finding(severity, first_row + rows[row] as u64, Some(column.name), None, reason_if_empty(column));
+                    let reason = self.reason_if_empty(column);
+                    self.finding(severity, first_row + rows[row] as u64, Some(column.name), None, reason);
                 }
             }
         }

@@ -16,7 +16,7 @@ use super::{
     state::{BlockMark, LogState, RowFiles},
 };
 use crate::wall_clock::now;
-use model::{address::Address, progress::Cancelled};
+use model::{address::Address, format::many, progress::Cancelled};
 use wire::{
     Fault,
     node::{CallRefusal, ChainNode, NodeBlock, NodeCall},
@@ -176,8 +176,9 @@ impl<'a> TransferFetch<'a> {
             ));
         }
         if let Some(first) = starts.absent.first() {
-            let count = starts.absent.len();
-            self.notes.push(format!("{count} of the tokens have no contract at block {}, such as `{first}`; they are not read", self.end));
+            let one = "of the tokens is not read because it has";
+            let tokens = many(starts.absent.len() as u64, one, "of the tokens are not read because they have");
+            self.notes.push(format!("{tokens} no contract at block {}, such as `{first}`", self.end));
         }
         Ok(())
     }

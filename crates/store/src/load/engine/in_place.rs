@@ -29,6 +29,7 @@ use crate::{
 use model::{
     address::Address,
     findings::{Finding, Severity},
+    format::many,
     holding::ListedBalances,
     schema::TableSchema,
     time::Time,
@@ -223,8 +224,8 @@ impl EngineQuery<'_> {
         let duplicates: u64 = rows.iter().map(|row| row.duplicates).sum();
         if duplicates > 0 {
             return Err(self.cannot_stay(format!(
-                "{} of its newest candles are duplicates; set final = true, use a `query` with one row per candle, or set read = \"bring\"",
-                super::grouped(duplicates)
+                "{}; set final = true, use a `query` with one row per candle, or set read = \"bring\"",
+                many(duplicates, "of its newest candles is a duplicate", "of its newest candles are duplicates")
             )));
         }
         let sum = |number: &dyn Fn(&market::Row) -> u64| rows.iter().map(number).fold(0, u64::wrapping_add);
@@ -242,12 +243,12 @@ impl EngineQuery<'_> {
         let (listed, faults) = holders::read_listed(&frames).ok_or_else(|| self.unread())?;
         let why = match faults {
             holders::Faults { duplicates: 1.., .. } => Some(format!(
-                "{} of its rows are duplicate holders; set final = true, use a `query` with one row per holder",
-                super::grouped(faults.duplicates)
+                "{}; set final = true, use a `query` with one row per holder",
+                many(faults.duplicates, "of its rows is a duplicate holder", "of its rows are duplicate holders")
             )),
             holders::Faults { invalid: 1.., .. } => Some(format!(
-                "{} of its rows have holders that are not addresses; exclude them with a `query`",
-                super::grouped(faults.invalid)
+                "{}; exclude such rows with a `query`",
+                many(faults.invalid, "of its rows has a holder that is not an address", "of its rows have holders that are not addresses")
             )),
             _ => None,
         };

@@ -42,6 +42,7 @@ use model::{
     address::Address,
     fetch_key::FetchKey,
     findings::Severity,
+    format::many,
     locks::Locked as _,
     progress::{Cancelled, LoadProgress},
     schema::TableSchema,
@@ -251,8 +252,8 @@ impl OnDemand {
         repeated.map_err(|Repeated| twice(self.schema))?;
         if odd > 0 {
             return Err(FetchError::Unavailable(format!(
-                "{} of its rows have amounts that are not whole numbers in digits, or addresses or hashes that are not in hex; convert them with a `query`, or set `read = \"bring\"` in dataset.toml",
-                super::super::grouped(odd)
+                "{} amounts that are not whole numbers in digits, or addresses or hashes that are not in hex; convert them with a `query`, or set `read = \"bring\"` in dataset.toml",
+                many(odd, "of its rows has", "of its rows have")
             )));
         }
         if unique {

@@ -11,6 +11,7 @@ use super::{
 };
 use model::{
     address::Address,
+    format::many,
     holding::{Balances, IndividualHolders, ListedBalances, RestAggregates},
 };
 
@@ -67,8 +68,9 @@ pub(in super::super) fn no_tokens(frames: &[DataFrame]) -> Option<String> {
     }
     examples.truncate(3);
     (rows > 0).then(|| {
-        let rows = super::super::grouped(rows);
-        format!("{rows} of the rows are excluded because their tokens are not addresses, such as {}", examples.join(", "))
+        let one = "of the rows is excluded because its token is not an address";
+        let rows = many(rows, one, "of the rows are excluded because their tokens are not addresses");
+        format!("{rows}, such as {}", examples.join(", "))
     })
 }
 

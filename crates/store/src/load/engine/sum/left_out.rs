@@ -2,6 +2,7 @@
 
 use super::{super::grouped, ColumnType, Columns, EngineQuery, PRICED, theirs_of};
 use crate::load::task::TableLoadError;
+use model::format::many;
 use wire::Fault;
 
 impl EngineQuery<'_> {
@@ -25,8 +26,8 @@ impl EngineQuery<'_> {
             let examples = self.ask(&format!("SELECT concat(fa, ' to ', oa) FROM {all} LIMIT 3"))?;
             let examples: Vec<String> = examples.into_iter().flatten().flatten().collect();
             return Ok(vec![format!(
-                "{} of the rows are excluded because they have no transaction hash, such as {}",
-                grouped(rows - seen),
+                "{} no transaction hash, such as {}",
+                many(rows - seen, "of the rows is excluded because it has", "of the rows are excluded because they have"),
                 examples.join(", ")
             )]);
         }
@@ -48,20 +49,23 @@ impl EngineQuery<'_> {
             return Err(changed());
         }
         let why = if unread > 0 {
-            format!("{} of its rows have numbers in a notation that the server does not read; convert them with a `query`", grouped(unread))
+            let rows = many(unread, "of its rows has", "of its rows have");
+            format!("{rows} numbers in a notation that the server does not read; convert them with a `query`")
         } else if without_interval > 0 {
-            format!("{} of its rows have an invalid interval (a valid one is `1h`); exclude them with a `query`", grouped(without_interval))
+            let rows = many(without_interval, "of its rows has", "of its rows have");
+            format!("{rows} an invalid interval (a valid one is `1h`); exclude such rows with a `query`")
         } else if seen == 0 && rows > 0 {
             format!("none of its {} rows has a token, a time and prices; correct them with a `query`", grouped(rows))
         } else {
             let mut notes = Vec::new();
-            for (count, what) in [
-                (timeless, "they have no time"),
-                (unpriced, "they lack an open, high, low or close"),
-                (rows.saturating_sub(seen + timeless + unpriced), "they have no token address"),
+            for (count, one, more) in [
+                (timeless, "it has no time", "they have no time"),
+                (unpriced, "it lacks an open, high, low or close", "they lack an open, high, low or close"),
+                (rows.saturating_sub(seen + timeless + unpriced), "it has no token address", "they have no token address"),
             ] {
                 if count > 0 {
-                    notes.push(format!("{} of the rows are excluded because {what}", grouped(count)));
+                    let excluded = many(count, "of the rows is excluded because", "of the rows are excluded because");
+                    notes.push(format!("{excluded} {}", if count == 1 { one } else { more }));
                 }
             }
             return Ok(notes);

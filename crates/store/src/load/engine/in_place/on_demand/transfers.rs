@@ -22,6 +22,7 @@ use crate::{
 };
 use model::{
     address::Address,
+    format::many,
     time::Time,
     transfer_sums::{
         AddressFlow, Airdrop, EmptiedPool, FLOW_DAYS, Moment, SAMPLES_MAX, Sellers, TransferAnswer, TransferContext, TransferPart,
@@ -183,14 +184,14 @@ impl Transfers<'_> {
         let refused = |why: String| Err(TableLoadError::Unusable(format!("{why}, or set `read = \"bring\"` in dataset.toml")));
         if unread > 0 {
             return refused(format!(
-                "{} of its transfers have a notation that the server reads differently, such as {odd}; convert their columns with a `query`",
-                grouped(unread)
+                "{} a notation that the server reads differently, such as {odd}; convert their columns with a `query`",
+                many(unread, "of its transfers has", "of its transfers have")
             ));
         }
         if again > 0 {
             return refused(format!(
-                "{} of its transfers are duplicates, with the same hash and log index; set `final = true`, use a `query`",
-                grouped(again)
+                "{}, with the same hash and log index; set `final = true`, use a `query`",
+                many(again, "of its transfers is a duplicate", "of its transfers are duplicates")
             ));
         }
         if ties > 0 {
