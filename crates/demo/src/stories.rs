@@ -54,7 +54,7 @@ impl Story {
             Scenario::Rug => "the deployer removed the liquidity",
             Scenario::Wash => "a ring of wallets traded the same tokens in circles",
             Scenario::Sybil => "the deployer's wallets pose as many holders",
-            Scenario::Airdrop => "hundreds of wallets received one amount unsolicited",
+            Scenario::Airdrop => "hundreds of wallets received the same amount unsolicited",
         }
     }
 }
