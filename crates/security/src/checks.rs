@@ -119,6 +119,9 @@ fn untried(report: &CodeReport, code: AnomalyCode) -> Option<String> {
         AnomalyCode::BuyTax if !bought => Some("no buy succeeded".to_owned()),
         _ => match &report.sale {
             SaleState::Depends(why) => Some(why.clone()),
+            SaleState::Unknown if report.anomalies.iter().any(|found| found.code == AnomalyCode::SellBlocked) => {
+                Some("selling is blocked; see Selling blocked (SELL_BLOCKED)".to_owned())
+            }
             SaleState::Unknown => Some("it is unknown whether the token can be sold".to_owned()),
             SaleState::Stands => None,
         },
@@ -149,7 +152,7 @@ pub fn executed(report: &CodeReport, log: &mut CheckLog) {
     // The first measurement recorded for a check is shown.
     for (code, place) in report.unwritten.iter().filter(|_| report.conclusive) {
         let would = if *code == AnomalyCode::TaxRaisable { "tax" } else { "block" };
-        log.saw(*code, format!("a sell reads {place}; another value there would {would} it, and no call was found that writes it"));
+        log.saw(*code, format!("a sell reads {place}; another value there would {would} the sell, but no call was found that changes it"));
         log.remark(*code);
     }
     let aware = report.anomalies.iter().any(|found| found.code == AnomalyCode::SimulatorAware);

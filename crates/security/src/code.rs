@@ -449,7 +449,7 @@ fn worse_at(machine: &mut Machine<'_>, scene: &Scene, usual: &trial::Trial, name
         usual.sell.ok && (!sell.ok || usual.sell.share - sell.share >= WORSE)
     })?;
     Some(format!(
-        "a transfer to {worse:#x}, an address in the code, fails or is taxed; if that is the pool, selling does too; add the token's `storage`"
+        "a transfer to {worse:#x}, an address in the code, fails or is taxed; if it is the pool, sells fail or are taxed too; add the token's `storage`"
     ))
 }
 

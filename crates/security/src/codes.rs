@@ -157,7 +157,7 @@ codes! {
     Sniped "SNIPED" Transactions Hold Behaviour 0.3 "Sniped at launch" "much of the supply was bought in the first blocks" "little was bought in the first blocks";
     AirdropSpam "AIRDROP_SPAM" Transactions Hold Behaviour 0.3 "Spam airdrop" "most recipients got one identical amount and stayed inactive" "most recipients did not get one amount from one sender";
     AmountDigits "AMOUNT_DIGITS" Transactions Cost Behaviour 0.05 "Unusual amounts" "first digits of amounts deviate from Benford's law" "first digits of amounts follow Benford's law";
-    LpUnlocked "LP_UNLOCKED" Holders Liquidity Behaviour 0.5 "Liquidity not locked" "LP tokens are neither burned nor locked" "LP tokens are burned or locked";
+    LpUnlocked "LP_UNLOCKED" Holders Liquidity Behaviour 0.5 "Liquidity not locked" "some or all LP tokens are neither burned nor locked" "LP tokens are burned or locked";
     LpCreator "LP_CREATOR" Holders Liquidity Behaviour 0.4 "Creator holds LP tokens" "the creator holds the LP tokens" "the creator holds less than half of the LP tokens";
     Top10Concentration "TOP10_CONCENTRATION" Holders Hold Behaviour 0.4 "Top 10 concentration" "the top 10 holders own much of the supply" "the top 10 holders do not own much of the supply";
     CreatorShare "CREATOR_SHARE" Holders Hold Behaviour 0.35 "Creator's share" "the creator and owner hold much of the supply" "the creator and owner hold little";

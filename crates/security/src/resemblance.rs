@@ -194,7 +194,7 @@ fn similar(facts: &Facts<'_>, scam: &Near, floor: f64, own: &CodeTraits, traits_
     let sentence = match lacks {
         Some(fault) => {
             format!(
-                "its code is {alike} similar to the scam {name} but lacks its fault ({}), so this is not counted (scams)",
+                "its code is {alike} similar to the scam {name} but lacks its malicious feature ({}), so this is not counted (scams)",
                 fault.title()
             )
         }

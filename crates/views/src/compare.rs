@@ -22,10 +22,10 @@ const NOTES: &[&str] = &[
 const KEYS: &[(Action, &str)] = &[
     (Action::Left, "Move the crosshair left."),
     (Action::Right, "Move the crosshair right."),
-    (Action::PageUp, "Move the crosshair left by a tenth."),
-    (Action::PageDown, "Move the crosshair right by a tenth."),
+    (Action::PageUp, "Move the crosshair left by a tenth of the chart."),
+    (Action::PageDown, "Move the crosshair right by a tenth of the chart."),
     (Action::First, "Move the crosshair to the first candle."),
-    (Action::Last, "Turn the crosshair off: values of the last candle."),
+    (Action::Last, "Turn the crosshair off; the values are those of the last candle."),
     (Action::Window, "Next period: 7, 30, 90, 365 days, all."),
     (Action::CompareBase, "Use the selected token as the benchmark: correlation, beta, return."),
     (Action::CompareTimeframe, "Next timeframe: 1h, 4h, 1d, 1w."),

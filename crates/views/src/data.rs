@@ -313,7 +313,7 @@ impl DataView {
         let panel = Panel { note: &note, focused: true, progress: share, ..Panel::new("tables") };
         let mut body = inset(panel.render(left, buffer, context.theme));
         if let Some(failure) = load.failure.as_ref().filter(|_| !load.running) {
-            progress_line(buffer, &mut body, &format!("! last reload failed: {}", failure.reason), context);
+            progress_line(buffer, &mut body, &format!("! the last load failed: {}", failure.reason), context);
         }
         self.list.draw(buffer, ListFrame::new(body, ""), context, tables::rows(context));
         if let Some(place) = self.list.selected() {
@@ -369,7 +369,7 @@ fn draw_title(buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     if dataset.synthetic {
         x += 2 + put(buffer, row, x + 2, 0, "synthetic", theme.style(Role::Warning));
     }
-    let right = format!("{folder}/ · reload {} ", format::count(snapshot.reading));
+    let right = format!("{folder}/ · snapshot {} ", format::count(snapshot.reading));
     let width = text::width(&right) as u16;
     if x + width + 2 <= row.width {
         put(buffer, row, row.width - width, 0, &right, theme.dim());

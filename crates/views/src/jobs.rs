@@ -287,7 +287,7 @@ impl JobsView {
             Some(json) if json.len() <= CLIPBOARD_MAX => Effect::Copy(json.to_owned(), "report"),
             Some(json) => {
                 let size = model::format::bytes(json.len() as u64);
-                Effect::Warn(format!("{size} is too long for the terminal's clipboard; press c to copy the curl command for the report"))
+                Effect::Warn(format!("{size} is too large for the terminal's clipboard; press c to copy the curl command for the report"))
             }
             None => Effect::Nothing,
         }

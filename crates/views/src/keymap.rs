@@ -67,7 +67,7 @@ impl Keymap {
                     self.chords[loses].retain(|other| *other != chord);
                     let (kept, lost) = (KEYS[keeps].action.name(), KEYS[loses].action.name());
                     problems
-                        .push(format!("`{chord}` is bound to both `{kept}` and `{lost}`; `{kept}` keeps it, bind `{lost}` to another key"));
+                        .push(format!("`{chord}` is bound to both `{kept}` and `{lost}`; `{kept}` keeps it; bind `{lost}` to another key"));
                 }
             }
         }
@@ -247,7 +247,7 @@ mod tests {
         assert!(
             problems
                 .iter()
-                .any(|text| text == "`y` is bound to both `export` and `copy_value`; `export` keeps it, bind `copy_value` to another key")
+                .any(|text| text == "`y` is bound to both `export` and `copy_value`; `export` keeps it; bind `copy_value` to another key")
         );
         assert!(problems.iter().any(|text| text.ends_with("did you mean `quit`?")));
     }

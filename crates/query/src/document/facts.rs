@@ -141,7 +141,7 @@ fn state_text(state: CheckState) -> &'static str {
     match state {
         CheckState::Found => "found",
         CheckState::Unheld => "renounced",
-        CheckState::NotChecked => "not checked (missing data)",
+        CheckState::NotChecked => "not checked",
         CheckState::Passed => "passed",
     }
 }

@@ -73,7 +73,7 @@ pub(super) fn of_sale(machine: &mut Machine<'_>, scene: &Scene, asked: &Asked<'_
         .or_else(|| trade.slot_that_matters(machine, scene, asked))
         .or_else(|| power.map(|power| format!("the on-chain state is unknown, and {}", power.sentence)))
         .or_else(|| trade.answers_that_matter(machine, scene))
-        .or_else(|| (!trade.legs[2].ok).then(|| "a sell through a router other than the pair fails".to_owned()));
+        .or_else(|| (!trade.legs[2].ok).then(|| "a sell through another router fails".to_owned()));
     match on {
         Some(on) => {
             let sells = if stored { "selling works with the dataset's incomplete storage" } else { "selling works in a fresh deployment" };

@@ -375,7 +375,7 @@ fn sentence(code: AnomalyCode, effect: &FunctionEffect) -> String {
     let before = &effect.before;
     match code {
         AnomalyCode::PublicDrain | AnomalyCode::OwnerDrain if effect.power == Power::Theft => {
-            format!("after {call}, a holder's tokens can be moved without approval")
+            format!("after {}, a holder's tokens can be moved without approval", call.trim_end_matches(','))
         }
         AnomalyCode::OwnerDrain if effect.power == Power::ArbitraryCall => {
             format!("{call} makes the contract call any address with any data, so its assets can be taken")
@@ -385,7 +385,7 @@ fn sentence(code: AnomalyCode, effect: &FunctionEffect) -> String {
         AnomalyCode::HiddenMint => format!("{call} mints without a Transfer from the zero address: {change}"),
         AnomalyCode::TaxRaisable => format!("{call} raises the tax: {change}"),
         AnomalyCode::Blacklist if effect.power == Power::StopSells => {
-            format!("{call} blocks all sells, although it does not look like a switch")
+            format!("{call} blocks all sells, although its arguments are not those of a pause function")
         }
         AnomalyCode::Blacklist if effect.size < 1.0 => {
             format!("{call} blocks one holder's transfers, while others can send and a router can sell")
@@ -440,7 +440,8 @@ fn proof(effect: &FunctionEffect) -> Evidence {
 pub(super) fn returns(renounce: &FunctionEffect, left: &[FunctionEffect]) -> Option<Anomaly> {
     let (effect, code, strength) = strongest(left)?;
     let after = abi::named_beside(renounce.call.selector, "");
-    let text = format!("after {after}, the former owner keeps a privilege ({}): {}", code.title(), called(effect));
+    let call = called(effect);
+    let text = format!("after {after}, the former owner keeps a privilege ({}): {}", code.title(), call.trim_end_matches(','));
     Some(Anomaly::new(AnomalyCode::OwnershipReturns, strength, text).evidence(proof(renounce)).evidence(proof(effect)))
 }
 

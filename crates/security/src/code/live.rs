@@ -326,9 +326,9 @@ impl Run<'_> {
             let MissingState { accounts, slots, .. } = machine.world().missing();
             let left = accounts.len() + slots.len();
             report.conclusive = false;
-            report
-                .unfinished
-                .push(format!("{left} slots and accounts that owner calls read were not fetched, so owner privileges may be missing"));
+            report.unfinished.push(format!(
+                "{left} slots and accounts that owner calls read were not fetched, so some owner privileges may not have been found"
+            ));
         }
         Ok(())
     }

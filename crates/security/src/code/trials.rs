@@ -443,7 +443,7 @@ impl Run<'_, '_, '_> {
                 return;
             }
             self.trials.large_brings = Some(sold.worth()).filter(|worth| sold.ok && *worth < verdict::KEPT * usual);
-            let brings = format!("it returns {:.0}% of the pool's quote", sold.worth() * 100.0);
+            let brings = format!("the attempted sell returned {:.0}% of the pool's quote", sold.worth() * 100.0);
             self.trials.too_large = sold.reason.or(Some(brings));
         }
     }

@@ -52,9 +52,9 @@ pub(super) fn to_replay(facts: &Facts<'_>, sums: &TransferSums) -> Vec<Address> 
     if can_tell { replayable(&holders).map(|(holder, _)| holder).collect() } else { Vec::new() }
 }
 
-/// With two decimal places, and without a sign where these are zeros.
+/// With two decimal places and thousands separators, and without a sign where these are zeros.
 fn two_places(number: f64) -> String {
-    let text = format!("{number:.2}");
+    let text = model::format::fixed(number, 2);
     if text == "-0.00" { text[1..].to_owned() } else { text }
 }
 

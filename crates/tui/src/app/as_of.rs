@@ -36,7 +36,7 @@ impl App {
             self.earlier = EarlierDeck::default();
             self.take_in_changes();
             self.read_alerts();
-            return self.say("the present", false);
+            return self.say("you are viewing the present", false);
         }
         self.run(Command::Type(AS_OF.to_owned()));
     }
@@ -60,7 +60,7 @@ impl App {
     }
 
     fn make_as_of(&mut self, time: Time) {
-        self.say(format!("loading what was known {}", time.minute_text()), false);
+        self.say(format!("loading the data as of {}", time.minute_text()), false);
         if self.earlier.task.is_some() {
             self.earlier.next = Some(time);
             return;

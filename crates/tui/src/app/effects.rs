@@ -18,10 +18,13 @@ use views::{
     keymap::{Action, ViewId},
     view::{ApiState, Effect, HttpRequest},
 };
-use widgets::theme::{Palette, Theme};
+use widgets::{
+    text,
+    theme::{Palette, Theme},
+};
 
-/// Most characters of a copied text in the footer's toast.
-const COPIED_SHOWN: usize = 40;
+/// Most cells of a copied text in the footer's toast: an address is shown in full.
+const COPIED_SHOWN: usize = 42;
 
 impl App {
     pub(crate) fn carry_out(&mut self, effect: Effect) {
@@ -36,7 +39,7 @@ impl App {
                 self.opened_from = Some(from).filter(|from| *from != view);
             }
             Effect::Copy(text, what) => {
-                self.copy(&text, &format!("{what} {}", text.chars().take(COPIED_SHOWN).collect::<String>()));
+                self.copy(&text, &format!("{what} {}", text::truncate(&text, COPIED_SHOWN)));
             }
             Effect::OpenLink(link) => self.open_link(&link),
             Effect::Star(token) => {
@@ -236,8 +239,7 @@ impl App {
             thread::Builder::new().name("link".into()).spawn(move || child.wait()).ok();
             self.say(format!("opening {link}"), false);
         } else {
-            let shown: String = link.chars().take(COPIED_SHOWN).collect();
-            self.copy(link, &format!("no program here opens links: {shown}"));
+            self.copy(link, &format!("the link, as no program here can open it: {}", text::truncate(link, COPIED_SHOWN)));
         }
     }
 }

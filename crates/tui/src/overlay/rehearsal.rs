@@ -63,7 +63,7 @@ fn summary(rehearsal: &Rehearsal) -> String {
     let days = if rehearsal.token_address.is_some() { ["day", "days"] } else { ["token-day", "token-days"] };
     let span = many(rehearsal.days, "day", "days");
     let fires = match rehearsal.fired {
-        0 => "have never fired".to_owned(),
+        0 => "never have fired".to_owned(),
         fired => format!("have fired {} ({} per week){who}", times(fired), format::fixed(a_week, 1)),
     };
     let held = many(rehearsal.held_days, days[0], days[1]);

@@ -100,7 +100,7 @@ impl Dialog for Welcome {
         };
         let is_tight = rows(&why, &lines, 1) > usize::from(area.height.saturating_sub(2));
         if is_tight {
-            why.truncate(1);
+            why = text::wrap(&self.reason, cells, 1);
             let selected = self.selected;
             lines.iter_mut().enumerate().filter(|(nth, _)| *nth != selected).for_each(|(_, lines)| lines.clear());
         }

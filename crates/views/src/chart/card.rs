@@ -116,9 +116,14 @@ impl Card<'_> {
         let (to_target, to_stop) = (away(detail.distance_to_target), away(detail.distance_to_stop));
         let candles = pattern.end_index - pattern.start_index + 1;
         let direction = if detail.direction == Direction::Up { "up" } else { "down" };
+        // A note is in full, or a shorter one takes its place.
+        let room = |figure: &str| usize::from(width).saturating_sub(usize::from(NOTE).max(usize::from(FIGURE) + text::width(figure) + 2));
+        let breakout = price(detail.breakout_price);
         let direction = match detail.direction_by {
-            DirectionBy::PriorTrend if roomy => format!("either side; {direction} if the trend continues"),
-            DirectionBy::PriorTrend => format!("{direction}?"),
+            DirectionBy::PriorTrend => {
+                let trend = format!("{direction} if the trend continues");
+                text::fitting([format!("either side; {trend}"), trend, format!("{direction}?")], room(&breakout))
+            }
             DirectionBy::Breakout | DirectionBy::Shape => direction.to_owned(),
         };
         let state = format!("{:.0}% complete", pattern.completion_percent);
@@ -133,8 +138,8 @@ impl Card<'_> {
         vec![
             ("target", price(detail.target_price), to_target, Role::Up),
             ("stop", price(detail.stop_price), to_stop, Role::Down),
-            reward_risk(detail, roomy),
-            plain("breakout", price(detail.breakout_price), direction),
+            reward_risk(detail, room),
+            plain("breakout", breakout, direction),
             plain("status", words::of(&detail.status), state),
             plain("pattern fit", percent(pattern.confidence), note("not a win rate")),
             plain("height", price(detail.height), note(height_note(detail))),
@@ -241,18 +246,18 @@ fn draw_parts(buffer: &mut Buffer, area: Rect, context: &Context<'_>, title: &st
 
 /// A fall by more than the price itself would end below zero.
 fn height_note(detail: &PatternDetail) -> &'static str {
-    if detail.target_by_log { "measured on a log scale" } else { "measured move from breakout" }
+    if detail.target_by_log { "measured on a log scale" } else { "measured from breakout" }
 }
 
-/// The ratio; for a forming pattern, with the entry price from which it is measured.
-fn reward_risk(detail: &PatternDetail, roomy: bool) -> Row {
+/// The ratio; for a forming pattern, with the entry price from which it is measured, given space.
+fn reward_risk(detail: &PatternDetail, room: impl Fn(&str) -> usize) -> Row {
     let ratio = ratio(detail).unwrap_or_else(|| format::MISSING.to_owned());
     if detail.status != Status::Forming {
         return ("reward:risk", ratio, String::new(), Role::Dim);
     }
-    let entry = format!("{} {}", side(detail), format::price(Some(detail.breakout_price)));
-    let note = if roomy { format!("{ratio} if entered {entry}") } else { format!("{entry}: {ratio}") };
-    ("reward:risk", "not triggered".to_owned(), note, Role::Dim)
+    let entry = format!("if entered {} {}", side(detail), format::price(Some(detail.breakout_price)));
+    let note = text::fitting([entry, "if entered".to_owned()], room(&ratio));
+    ("reward:risk", ratio, note, Role::Dim)
 }
 
 fn ratio(detail: &PatternDetail) -> Option<String> {

@@ -136,7 +136,7 @@ impl JobsView {
         if let Some(time) = jobs::created(&job.job_id) {
             x += put(buffer, area, x, 1, &format!("  started {}", format::moment(time)), theme.dim());
         }
-        let read = format!("  {} of {} used", format::count(job.tokens_used), many(rows::tokens(job).len() as u64, "token", "tokens"));
+        let read = format!("  {} of {} analyzed", format::count(job.tokens_used), many(rows::tokens(job).len() as u64, "token", "tokens"));
         if usize::from(area.width.saturating_sub(x)) >= text::width(&read) {
             put(buffer, area, x, 1, &read, theme.dim());
         }

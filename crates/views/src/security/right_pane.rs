@@ -37,7 +37,7 @@ pub(super) fn holders(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> 
     }
     // Individual holders only: the excluded ones are listed below.
     let nakamoto = metrics.nakamoto.map_or_else(|| "more than listed".to_owned(), |count| format!("{count} individual"));
-    let mut line = PaneLine::default().at(LEFT, "holders with >50%", Role::Dim).at(LABEL, nakamoto, Role::Text);
+    let mut line = PaneLine::default().at(LEFT, "needed for >50%", Role::Dim).at(LABEL, nakamoto, Role::Text);
     let most = format::human(Some(metrics.hhi));
     let least = metrics.hhi_at_least.map(|least| format::human(Some(least))).filter(|least| *least != most);
     let hhi = least.map_or(most.clone(), |least| format!("{least}–{most}"));

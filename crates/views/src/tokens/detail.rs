@@ -363,7 +363,8 @@ fn draw_holders(detail: &TokenDetail, buffer: &mut Buffer, area: Rect, context: 
     let followers = &detail.smart_follower_distribution;
     let wide = area.width >= 52;
     let mut x = 2 + put(buffer, area, 0, 2, if wide { "smart followers" } else { "smart" }, theme.dim());
-    let parts = [("whale", followers.whale_holders), ("medium", followers.medium_holders), ("small", followers.small_holders)];
+    let whales = if followers.whale_holders == Some(1) { "whale" } else { "whales" };
+    let parts = [(whales, followers.whale_holders), ("medium", followers.medium_holders), ("small", followers.small_holders)];
     if parts.iter().all(|(_, count)| count.is_none()) {
         put(buffer, area, x, 2, MISSING, theme.dim());
         return;

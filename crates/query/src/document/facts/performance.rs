@@ -57,7 +57,7 @@ pub(super) fn section(token: &Value, stale: Option<&str>) -> PartSection {
         "RSI (14 days)",
         market["rsi_14"].as_f64().map(|_| format!("{}; below 30 is oversold, above 70 overbought", number(&market["rsi_14"], 1))),
     );
-    known("52-week high", market["from_52w_high"].as_f64().map(|_| format!("{} from it", change(&market["from_52w_high"]))));
+    known("From 52-week high", market["from_52w_high"].as_f64().map(|_| change(&market["from_52w_high"])));
     known("Holders", market["holders"].as_u64().map(|count| format!("{}{}", format::count(count), of_day(&market["holders_as_of"]))));
     known("Whales", of["whale_accumulation_trend"].as_str().map(|trend| format!("{trend}{}", whales(&of["whale_change"]))));
     if let Some(time) = market["close_apart"]["time"].as_str() {

@@ -152,13 +152,13 @@ fn unknown(token: &Value, extras: &Extras) -> String {
     match (lacks.is_empty(), unchecked) {
         (true, 0) => "The data covers every part of this report.".to_owned(),
         (true, _) => format!(
-            "{unchecked} of {} could not run because data is missing.",
+            "{unchecked} of {} gave no result; see the Security section for the reasons.",
             many(checks.len() as u64, "security check", "security checks")
         ),
         (false, 0) => format!("The data does not cover {}.", listed(&lacks, "or")),
         (false, _) => {
             let of_all = many(checks.len() as u64, "security check", "security checks");
-            format!("The data does not cover {}, and {unchecked} of {of_all} could not run.", listed(&lacks, "or"))
+            format!("The data does not cover {}, and {unchecked} of {of_all} gave no result.", listed(&lacks, "or"))
         }
     }
 }

@@ -89,7 +89,7 @@ fn the_summary_has_five_sentences_and_says_what_is_missing() {
             &[
                 (1, "The security verdict is AVOID with a score of 12 out of 100, and the chart advice is “strong sell”."),
                 (3, "2 security checks found a risk: bought tokens cannot be sold (honeypot); sells are taxed."),
-                (4, "1 of 4 security checks could not run because data is missing."),
+                (4, "1 of 4 security checks gave no result; see the Security section for the reasons."),
             ],
         ),
         (
@@ -171,7 +171,7 @@ fn the_summary_has_five_sentences_and_says_what_is_missing() {
                 (3, "No security check that could run found a risk."),
                 (
                     4,
-                    "The data does not cover the price, the market cap or the number of holders, and 1 of 4 security checks could not run.",
+                    "The data does not cover the price, the market cap or the number of holders, and 1 of 4 security checks gave no result.",
                 ),
             ],
         ),
@@ -235,7 +235,7 @@ fn a_report_says_what_it_found_and_what_it_lacks() {
         "| support | 6.8700 now | weak | −0.0100 per candle | 2 touches |\n",
         "| Head and shoulders | 66% | – |\n",
         "- **Advice**: Strong sell\n\n| Pattern | Fit | Status |\n",
-        "### Security\n\n1 found · 1 not checked (missing data) · 1 passed\n",
+        "### Security\n\n1 found · 1 not checked · 1 passed\n",
         "| ✗ | Sell tax |\n|  | SELL\\_TAX · 10% tax on a sell |\n",
         "| ? | Proxy contract (not checked) |\n|  | PROXY · no code |\n",
         "| 2026-10-31 | – | 7,729 | Audit report |\n",

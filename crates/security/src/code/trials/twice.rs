@@ -90,7 +90,7 @@ const VARIANTS: &[Variant] = &[
     Variant { changed: "a fourth trader", asks: BlockFacts::ANYTHING, apply: |c| c.who = c.circumstances.hashes.address("fourth person") },
     Variant { changed: "a round amount", asks: BlockFacts::ANYTHING, apply: |c| c.amount = (1_000_000_000, 0) },
     Variant { changed: "an odd amount", asks: BlockFacts::ANYTHING, apply: |c| c.amount = (2, 1) },
-    Variant { changed: "the next block", asks: BlockFacts::NUMBER, apply: |c| c.blocks = 1 },
+    Variant { changed: "a block number one higher", asks: BlockFacts::NUMBER, apply: |c| c.blocks = 1 },
 ];
 
 fn halve(circumstances: &mut Circumstances) {
@@ -175,7 +175,7 @@ impl Run<'_, '_, '_> {
         }
         if seen.windows(2).filter(|pair| differ(pair[0], pair[1])).count() > 1 {
             let other = seen.iter().copied().find(|brought| differ(base, *brought)).unwrap_or(base);
-            self.compare("another hour", base, other);
+            self.compare("a later block timestamp", base, other);
         }
     }
 }

@@ -177,7 +177,7 @@ fn restricted(trials: &Trials, at: &str) -> Option<Anomaly> {
     }
     if let Some(brings) = trials.large_brings {
         let above = trials.largest.map_or_else(|| "even 2%".to_owned(), |share| format!("more than {:.0}%", share * 100.0));
-        found.push((LARGE_TAKES, format!("selling what {above} of the pool buys returns {:.0}% of the pool's quote", brings * 100.0)));
+        found.push((LARGE_TAKES, format!("a sell of {above} of the pool returns {:.0}% of the pool's quote", brings * 100.0)));
     }
     if let Some(all) = trials.of(SaleTrial::All).filter(|all| !all.ok && trials.part.is_none_or(|part| part < MOST)) {
         let part = trials.part.map_or_else(|| "more than half".to_owned(), |part| format!("more than {:.0}%", part * 100.0));
