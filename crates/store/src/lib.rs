@@ -37,7 +37,7 @@ use std::{collections::HashMap, path::PathBuf, sync::Arc};
 use polars::prelude::{Column, DataFrame};
 
 pub use self::{
-    as_of::{AsOf, time_column},
+    as_of::AsOf,
     by_token::RowsOf,
     table::{RemoteOrigin, SourcePosition, Storage, Table, TableFile},
 };

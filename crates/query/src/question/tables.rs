@@ -28,11 +28,11 @@ use super::{
 use model::{
     cell_value::CellValue,
     error::{Code, Problem, Result},
-    schema::TABLES,
+    schema::{self, Known, TABLES},
     spelling::nearest,
     time::Time,
 };
-use store::{Table, cell::in_frame, export, time_column};
+use store::{Table, cell::in_frame, export};
 
 request! {
     /// The tables that are loaded.
@@ -186,7 +186,9 @@ impl Question for TableQuestion {
     }
 
     fn as_of(&self, _: &Snapshot, answer: &TableRows) -> Option<Time> {
-        let column = time_column(answer.table).filter(|_| self.by.is_none())?;
+        let known = schema::table(answer.table)?.known;
+        let Known::Dated(rule) = known else { return None };
+        let column = self.by.is_none().then(|| rule.column())?;
         let time = |row| match in_frame(&answer.rows.0, column, row) {
             CellValue::Time(time) => Some(time),
             CellValue::Day(day) => Some(day.start()),

@@ -78,7 +78,7 @@ impl Columns {
                 None => ((take((rows + 1) * 8), 0), (take(data.next().copied().unwrap_or_default()), 0), vec![0; 8]),
             };
             let region = Region { name: column.name.to_owned(), nulls: 0, validity, values, data };
-            let hollow = super::may_be_hollow(table, column.name);
+            let hollow = column.sparse;
             sinks.push(Sink { storage: *storage, region, values: first, data: Vec::new(), bits: Vec::new(), hollow });
         }
         Ok(Self { file, stored: stored.to_vec(), sinks, rows: 0, end })

@@ -356,7 +356,6 @@ mod tests {
         tables::TableQuestion,
         tests::{answered, snapshot},
     };
-    use model::schema::Need;
 
     /// Rows of the answer as JSON, and its total.
     fn rows(snapshot: &Snapshot, query: &str) -> (Vec<serde_json::Value>, u64) {
@@ -390,7 +389,7 @@ mod tests {
         let grid = Grid::Memory(
             DataFrame::new(rows as usize, vec![Series::new("n".into(), (0..rows).collect::<Vec<i64>>()).into_column()]).expect("a frame"),
         );
-        let by = schema::Column { name: "n", kind: Kind::Integer, need: Need::Optional, meaning: "", aliases: &[] };
+        let by = schema::Column::of_kind("n", Kind::Integer, "");
         let table = schema::TABLES.first().expect("a table");
         let figure = |aggregate: Aggregate| GroupFigure { aggregate, of: None, name: aggregate.word() };
         let query =

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{RowFields, TableRow, field};
 use crate::prelude::*;
 use crate::task::Wake;
-use model::schema::{Column, Need};
+use model::schema::Column;
 use query::{
     deck::pending::PendingResult,
     question::tables::{
@@ -56,7 +56,7 @@ impl GroupsPane {
         let query = GroupQuery::read(table, by, &words.collect::<Vec<_>>().join(","), "").map_err(|problem| problem.detail)?;
         let query = GroupQuery { rows: RowQuery { sort: Vec::new(), ..rows.clone() }, ..query };
         let meaning = |name: &str| if name == query.by.name { query.by.meaning } else { "of the rows in the group" };
-        let column = |name| Column { name, kind: query.kind(name), need: Need::Optional, meaning: meaning(name), aliases: &[] };
+        let column = |name| Column::of_kind(name, query.kind(name), meaning(name));
         let columns: Vec<Column> = query.columns().into_iter().map(column).collect();
         let mut list = List::<RowFields>::default();
         list.set_own(0, TokenReader::default(), || columns.iter().map(field).collect());
