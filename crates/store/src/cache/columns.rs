@@ -62,7 +62,7 @@ fn aligned(at: u64) -> u64 {
 
 impl Columns {
     /// Creates a file for at most `rows` rows, with at most `data` bytes per variable-width column.
-    pub(super) fn create(path: &Path, table: &str, stored: &[StoredColumn], rows: u64, data: &[u64]) -> io::Result<Self> {
+    pub(super) fn create(path: &Path, stored: &[StoredColumn], rows: u64, data: &[u64]) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
         let mut end = BODY_AT;
         let mut take = |bytes: u64| {

@@ -12,7 +12,6 @@ use crate::{
         others, path,
         remote::{self, Located},
     },
-    order,
     repeats::{self, Difference},
 };
 use model::findings::{Finding, KEPT_PER_REASON, Severity};
