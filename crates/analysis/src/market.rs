@@ -17,7 +17,7 @@ use self::{
 use model::{
     address::Address,
     candles::{Candles, ChartCandles, HISTORY_DAYS, Interval, RECENT_DAYS},
-    cell_value::CellValue,
+    scalar::Scalar,
     chain::Chain,
     data::Data,
     time::{DAY_MS, Day, Time},
@@ -87,7 +87,7 @@ pub struct TokenSummary {
     pub age: Option<i64>,
     /// Values of the `tokens` file's extra columns.
     #[serde(skip)]
-    pub own: Vec<(&'static str, CellValue)>,
+    pub own: Vec<(&'static str, Scalar<'static>)>,
 }
 
 impl TokenSummary {

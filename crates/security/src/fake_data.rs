@@ -5,7 +5,7 @@ use std::sync::Arc;
 use model::{
     address::Address,
     candles::{Candles, ChartCandles, Interval},
-    cell_value::CellValue,
+    scalar::Scalar,
     chain::Chain,
     chain_state::ChainState,
     data::{AddressRows, Data, PostRows},
@@ -217,7 +217,7 @@ macro_rules! empty {
 
 impl Data for FakeData {
     empty! {
-        fn own_cells(&self, place: usize) -> Vec<(&'static str, CellValue)>;
+        fn own_cells(&self, place: usize) -> Vec<(&'static str, Scalar<'static>)>;
         fn is_approximate(&self, table: &str, column: &str) -> bool;
         fn kols_of(&self, token: &Address) -> &[KolRow];
         fn newest_post(&self) -> Option<Time>;

@@ -6,7 +6,7 @@ use crate::{Dataset, RowsOf};
 use model::{
     address::Address,
     candles::{Candles, ChartCandles, Interval},
-    cell_value::CellValue,
+    scalar::Scalar,
     chain::Chain,
     chain_state::ChainState,
     data::{AddressRows, Data, PostRows},
@@ -36,7 +36,7 @@ impl Data for Dataset {
     own! {
         fn tokens(&self) -> &[Token];
         fn token_position(&self, address: &Address) -> Option<usize>;
-        fn own_cells(&self, place: usize) -> Vec<(&'static str, CellValue)>;
+        fn own_cells(&self, place: usize) -> Vec<(&'static str, Scalar<'static>)>;
         fn has(&self, table: &str) -> bool;
         fn is_of_today(&self, table: &str) -> bool;
         fn is_unreadable(&self, table: &str) -> bool;

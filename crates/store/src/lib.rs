@@ -47,7 +47,7 @@ use crate::{
 };
 use model::{
     address::Address,
-    cell_value::CellValue,
+    scalar::Scalar,
     day_counts::DayCounts,
     names,
     rows::{
@@ -198,9 +198,9 @@ impl Dataset {
     }
 
     /// Non-empty cells outside the schema of the token at index `place` of `tokens()`.
-    pub fn own_cells(&self, place: usize) -> Vec<(&'static str, CellValue)> {
+    pub fn own_cells(&self, place: usize) -> Vec<(&'static str, Scalar<'static>)> {
         let cell = |column: &OwnColumn| (column.name, cell::in_frame(&self.token_others, column.name, place));
-        self.own_columns.iter().map(cell).filter(|(_, value)| *value != CellValue::Missing).collect()
+        self.own_columns.iter().map(cell).filter(|(_, value)| *value != Scalar::Missing).collect()
     }
 
     /// Whether `dataset.toml` declares the column approximate.

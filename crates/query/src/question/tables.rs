@@ -26,7 +26,7 @@ use super::{
     tabular::{Tabled, Tabular},
 };
 use model::{
-    cell_value::CellValue,
+    scalar::Scalar,
     error::{Code, Problem, Result},
     schema::{self, Known, TABLES},
     spelling::nearest,
@@ -190,8 +190,8 @@ impl Question for TableQuestion {
         let Known::Dated(rule) = known else { return None };
         let column = self.by.is_none().then(|| rule.column())?;
         let time = |row| match in_frame(&answer.rows.0, column, row) {
-            CellValue::Time(time) => Some(time),
-            CellValue::Day(day) => Some(day.start()),
+            Scalar::Time(time) => Some(time),
+            Scalar::Day(day) => Some(day.start()),
             _ => None,
         };
         (0..answer.rows.0.height()).filter_map(time).max()

@@ -40,7 +40,7 @@ impl Fields for HolderFields {
             .addresses(AddressOf::Anyone)
             .cell(|row, look| whole_or_short(&row.holder_address, look.cells, Role::Text))
             .plain(),
-        H::text("labels", "label", [8, 20], 230, |row| FieldValue::list(row.labels.iter().map(String::as_str)).into())
+        H::text("labels", "label", [8, 20], 230, |row| Scalar::list(row.labels.iter().map(String::as_str)).into())
             .of(ColumnKind::List)
             .plain(),
         H::figure("share", "share", 8, 250, |row| row.share.into()).cell(|row, _| Cell::figure(format::share(row.share))),

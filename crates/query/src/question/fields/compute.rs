@@ -106,7 +106,7 @@ fn add_of_candles(
                 base.map(|(_, frame)| trendlines(&frame.as_candles(), PERIOD_DEFAULT as usize, false).trend.into())
             }
             FigureSource::Patterns(of) => patterns.as_ref().and_then(of),
-            FigureSource::Days(of) => of(&days.as_candles()).map(FigureValue::Number),
+            FigureSource::Days(of) => of(&days.as_candles()).map(FigureValue::number),
             FigureSource::Security(_) => continue,
         };
         figures.set(name, figure);

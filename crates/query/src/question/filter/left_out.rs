@@ -1,6 +1,7 @@
 //! Rows that a filter leaves out only because of missing values in its columns: they might match, so lists show their number.
 
-use super::{FieldValue, Filter, Row, Term};
+use model::scalar::Scalar;
+use super::{Filter, Row, Term};
 
 /// Number of rows left out because of missing values, in total and by column.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -55,7 +56,7 @@ impl Filter {
     /// absent or still to be computed.
     pub fn keeps<'a>(
         &self,
-        field: impl Fn(&str) -> Option<FieldValue<'a>>,
+        field: impl Fn(&str) -> Option<Scalar<'a>>,
         lacks: impl Fn(&str) -> bool,
         left_out: &mut RowsLeftOut,
     ) -> bool {
@@ -104,9 +105,9 @@ mod tests {
             let mut holding = 0;
             for (nth, (symbol, cap, change)) in rows.into_iter().enumerate() {
                 let field = |column: &str| match column {
-                    "symbol" => Some(FieldValue::text(symbol)),
-                    "market_cap" => cap.map(FieldValue::Number),
-                    "price_change_24h" => change.map(FieldValue::Number),
+                    "symbol" => Some(Scalar::text(symbol)),
+                    "market_cap" => cap.map(Scalar::Float),
+                    "price_change_24h" => change.map(Scalar::Float),
                     _ => None,
                 };
                 let holds = filter.keeps(field, |_| true, &mut counted);

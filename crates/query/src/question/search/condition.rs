@@ -7,14 +7,14 @@ use super::{
 use crate::question::{
     Find,
     fields::is_computed,
-    filter::{FieldValue, Filter},
+    filter::{Filter},
     known_token,
     parameter::{self, TokenReader},
     progress::Progress,
     snapshot::Snapshot,
     track_record,
 };
-use model::{
+use model::{scalar::Scalar, 
     address::Address,
     error::{Code, Problem, Result},
     format::age,
@@ -71,15 +71,11 @@ impl Find for ConditionFigure {
     }
 }
 
-fn words(value: &FieldValue<'_>) -> String {
+fn words(value: &Scalar<'_>) -> String {
     match value {
-        FieldValue::Number(number) => number.to_string(),
-        FieldValue::Text(text) => text.to_string(),
-        FieldValue::List(members) => members.join(", "),
-        FieldValue::Flag(flag) => flag.to_string(),
-        FieldValue::Time(time) => time.minute_text(),
-        FieldValue::Day(day) => day.to_string(),
-        FieldValue::Duration(milliseconds) => age(*milliseconds),
+        Scalar::Time(time) => time.minute_text(),
+        Scalar::Duration(milliseconds) => age(*milliseconds),
+        other => other.to_text().unwrap_or_default(),
     }
 }
 

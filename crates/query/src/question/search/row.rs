@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use crate::question::{
     fields::{self, Figures, TokenEntry, is_computed},
-    filter::{self, ColumnValues, FieldValue, FilterColumn},
+    filter::{self, ColumnValues, FilterColumn},
     list::Listed,
 };
 use analysis::market::TokenSummary;
-use model::{chain::Chain, names, token::OwnColumn};
+use model::{scalar::Scalar, chain::Chain, names, token::OwnColumn};
 use store::Dataset;
 
 /// A token with its optional metrics, as far as they are computed.
@@ -57,7 +57,7 @@ impl<'a> TokenRow<'a> {
     }
 
     /// The value that a condition on the column compares.
-    pub fn field(&self, column: &str) -> Option<FieldValue<'a>> {
+    pub fn field(&self, column: &str) -> Option<Scalar<'a>> {
         if is_computed(column) {
             return self.figures.as_deref()?.get(column)?.field();
         }
@@ -72,7 +72,7 @@ impl<'a> TokenRow<'a> {
     }
 
     /// The value that sorting by the column compares.
-    pub fn rank(&self, column: &str) -> Option<FieldValue<'a>> {
+    pub fn rank(&self, column: &str) -> Option<Scalar<'a>> {
         if is_computed(column) { self.figures.as_deref()?.get(column)?.rank() } else { self.field(column) }
     }
 }
@@ -83,7 +83,7 @@ pub fn own_values(token: &TokenSummary) -> impl Iterator<Item = (String, Value)>
 }
 
 /// The token's value in a custom column.
-fn own<'a>(token: &'a TokenSummary, column: &str) -> Option<FieldValue<'a>> {
+fn own<'a>(token: &'a TokenSummary, column: &str) -> Option<Scalar<'a>> {
     let named = |name: &str| token.own.iter().find(|(known, _)| *known == name).map(|(_, value)| value);
-    FieldValue::of_cell(named(column).or_else(|| named(column.strip_prefix(OWN)?))?)
+    named(column).or_else(|| named(column.strip_prefix(OWN)?))?.borrowed().given()
 }

@@ -99,14 +99,14 @@ impl GroupsPane {
     /// The condition that the rows of the selected group meet; `None` for rows without a value, or where the grammar has none.
     pub(super) fn condition(&self) -> Option<String> {
         let by = self.query.by.name;
-        let value = cell::value(&self.grid, by, self.list.selected()?).text().unwrap_or_default();
+        let value = cell::value(&self.grid, by, self.list.selected()?).to_text().unwrap_or_default();
         let is_plain = value.chars().all(|c| c.is_alphanumeric() || "+-.:_".contains(c));
         let writable = !value.is_empty() && !value.contains('"');
         writable.then(|| if is_plain { format!("{by}={value}") } else { format!("{by}=\"{value}\"") })
     }
 
     pub(super) fn copy(&self) -> Effect {
-        let cell = |column: &'static str| Some((cell::value(&self.grid, column, self.list.selected()?).text().unwrap_or_default(), column));
+        let cell = |column: &'static str| Some((cell::value(&self.grid, column, self.list.selected()?).to_text().unwrap_or_default(), column));
         self.list.column().and_then(cell).map_or(Effect::Nothing, |(text, column)| Effect::Copy(text, column))
     }
 

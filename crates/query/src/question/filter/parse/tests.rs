@@ -1,9 +1,10 @@
 //! What reads, what is refused, and that every expression means what it says.
 
+use model::scalar::Scalar;
 use proptest::prelude::*;
 
 use super::{
-    super::{FieldValue, Range as Extent, RowsLeftOut, tests::COLUMNS},
+    super::{Range as Extent, RowsLeftOut, tests::COLUMNS},
     *,
 };
 
@@ -351,11 +352,11 @@ proptest! {
         let [caps, names] = [filter.split(|column| column == "market_cap"), filter.split(|column| column == "name")];
         let mut left_out = RowsLeftOut::of(&filter);
         for row in &rows {
-            let field = |column: &str| -> Option<FieldValue<'static>> {
+            let field = |column: &str| -> Option<Scalar<'static>> {
                 match column {
-                    "market_cap" => row[0].map(|value| FieldValue::Number(f64::from(value))),
-                    "price_change_24h" => row[1].map(|value| FieldValue::Number(f64::from(value))),
-                    _ => row[2].map(|value| FieldValue::text(value.to_string())),
+                    "market_cap" => row[0].map(|value| Scalar::Float(f64::from(value))),
+                    "price_change_24h" => row[1].map(|value| Scalar::Float(f64::from(value))),
+                    _ => row[2].map(|value| Scalar::text(value.to_string())),
                 }
             };
             let truth = tree.truth(*row);
