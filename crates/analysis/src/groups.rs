@@ -1,7 +1,7 @@
 //! Aggregates of groups of rows: count, sum, mean, smallest and largest value. Pure functions over the numbers of one column.
 
-use model::scalar::Scalar;
 use super::exact_sum::ExactSum;
+use model::scalar::Scalar;
 
 model::words! {
     /// An aggregate of a group's rows.

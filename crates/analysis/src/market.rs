@@ -17,9 +17,9 @@ use self::{
 use model::{
     address::Address,
     candles::{Candles, ChartCandles, HISTORY_DAYS, Interval, RECENT_DAYS},
-    scalar::Scalar,
     chain::Chain,
     data::Data,
+    scalar::Scalar,
     time::{DAY_MS, Day, Time},
     token::{Token, are_apart},
 };

@@ -11,12 +11,12 @@ use serde_json::value::RawValue;
 use crate::ask::Ask;
 use model::{
     address::Address,
-    scalar::Scalar,
     chain::Chain,
     findings::{Findings, Severity},
     format::many,
     interval::Interval,
     progress::Silent,
+    scalar::Scalar,
     schema::{self, Need, TableSchema},
     time::{DAY_MS, MINUTE_MS},
 };

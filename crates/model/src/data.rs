@@ -5,7 +5,6 @@ use std::{fmt, sync::Arc};
 use super::{
     address::Address,
     candles::{Candles, ChartCandles, Interval},
-    scalar::Scalar,
     chain::Chain,
     chain_state::ChainState,
     day_counts::DayCounts,
@@ -15,6 +14,7 @@ use super::{
         ContractRow, DexRow, DisputeRow, FeeTierRow, FundingRow, GasRow, KolRow, LabelRow, LockRow, PoolEventRow, PoolRow, Post,
         PostFigures, ScamRow, TransferRow, YieldRow,
     },
+    scalar::Scalar,
     time::Time,
     token::Token,
     transfer_sums::{TransferAnswer, TransferPart},

@@ -33,10 +33,10 @@ impl<'a> Scalar<'a> {
         Self::Text(text.into())
     }
 
-    /// A list; `None` for an empty one.
-    pub fn list(members: impl IntoIterator<Item: Into<Cow<'a, str>>>) -> Option<Self> {
+    /// A list; missing without members.
+    pub fn list(members: impl IntoIterator<Item: Into<Cow<'a, str>>>) -> Self {
         let members: Vec<Cow<'a, str>> = members.into_iter().map(Into::into).collect();
-        (!members.is_empty()).then_some(Self::List(members))
+        if members.is_empty() { Self::Missing } else { Self::List(members) }
     }
 
     /// `None` if it is missing or an empty list.

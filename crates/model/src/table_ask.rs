@@ -1,7 +1,7 @@
 //! Queries of a table in place: rows in an order, the values of a column, or groups of rows.
 
-use crate::scalar::Scalar;
 use super::address::Address;
+use crate::scalar::Scalar;
 
 /// A query of rows. How to phrase it for the source is up to the storage.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

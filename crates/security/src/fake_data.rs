@@ -5,7 +5,6 @@ use std::sync::Arc;
 use model::{
     address::Address,
     candles::{Candles, ChartCandles, Interval},
-    scalar::Scalar,
     chain::Chain,
     chain_state::ChainState,
     data::{AddressRows, Data, PostRows},
@@ -16,6 +15,7 @@ use model::{
         Amount, ContractRow, DexRow, DisputeRow, FeeTierRow, FromColumns, FundingRow, GasRow, KolRow, LabelRow, LockRow, PoolEventRow,
         PoolRow, Post, PostFigures, ScamRow, TableColumns, TokenRow, TransferRow, YieldRow,
     },
+    scalar::Scalar,
     time::{HOUR_MS, Time},
     token::{Token, merge_tokens},
     transfer_sums::{TransferAnswer, TransferPart},

@@ -6,7 +6,6 @@ use crate::{Dataset, RowsOf};
 use model::{
     address::Address,
     candles::{Candles, ChartCandles, Interval},
-    scalar::Scalar,
     chain::Chain,
     chain_state::ChainState,
     data::{AddressRows, Data, PostRows},
@@ -17,6 +16,7 @@ use model::{
         ContractRow, DexRow, DisputeRow, FeeTierRow, FundingRow, GasRow, KolRow, LabelRow, LockRow, PoolEventRow, PoolRow, Post,
         PostFigures, ScamRow, TransferRow, YieldRow,
     },
+    scalar::Scalar,
     time::Time,
     token::Token,
     transfer_sums::{TransferAnswer, TransferPart},

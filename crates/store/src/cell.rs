@@ -46,7 +46,9 @@ fn of(value: &AnyValue<'_>) -> Scalar<'static> {
         AnyValue::Float64(number) => Scalar::Float(*number),
         AnyValue::Date(day) => Scalar::Day(Day(*day)),
         AnyValue::Datetime(ticks, unit, _) | AnyValue::DatetimeOwned(ticks, unit, _) => Scalar::Time(Time(milliseconds(*ticks, *unit))),
-        AnyValue::List(members) => Scalar::List(members.iter().map(|member| member.get_str().unwrap_or_default().to_owned().into()).collect()),
+        AnyValue::List(members) => {
+            Scalar::List(members.iter().map(|member| member.get_str().unwrap_or_default().to_owned().into()).collect())
+        }
         other => other.extract::<i64>().map_or_else(|| Scalar::text(other.to_string()), Scalar::Whole),
     }
 }

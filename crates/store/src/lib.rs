@@ -47,13 +47,13 @@ use crate::{
 };
 use model::{
     address::Address,
-    scalar::Scalar,
     day_counts::DayCounts,
     names,
     rows::{
         ContractRow, CreationRow, DexRow, DisputeRow, FeeTierRow, FundingRow, GasRow, HolderRow, KolRow, LabelRow, LockRow, PoolEventRow,
         PoolRow, Post, ScamRow, TransferRow, YieldRow,
     },
+    scalar::Scalar,
     schema::{TABLES, TableSchema},
     table_state::TableState,
     time::Time,

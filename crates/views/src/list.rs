@@ -421,7 +421,7 @@ impl<L: Fields> List<L> {
         let mut left_out = RowsLeftOut::of(&self.filter);
         let mut holds = |row| {
             let row = ListRow { given: row };
-            self.filter.keeps(|key| L::value(row, key).given(), |key| L::lacks(row, key), &mut left_out)
+            self.filter.keeps(|key| L::value(row, key), |key| L::lacks(row, key), &mut left_out)
         };
         let kept = |place: &usize| self.filter.is_empty() || row(*place).is_some_and(&mut holds);
         let mut order: Vec<u32> = places.into_iter().filter(kept).map(|place| place as u32).collect();

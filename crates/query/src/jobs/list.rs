@@ -34,13 +34,13 @@ pub struct JobsWanted {
 }
 
 listed!(Job ["job_id", "status", "tokens_used", "tasks"] {
-    "job_id": Text ["job", "id"].searched() = |job| Some(Scalar::text(&job.job_id));
-    "status": Text [].of_words(statuses).searched() = |job| Some(Scalar::text(job.status.word()));
+    "job_id": Text ["job", "id"].searched() = |job| Scalar::text(&job.job_id);
+    "status": Text [].of_words(statuses).searched() = |job| Scalar::text(job.status.word());
     // By their addresses.
     "tokens": List ["token"].searched().addresses(AddressOf::Tokens) = |job| Scalar::list(job.tasks.iter().filter_map(|task| Some(task.task_id.split_once('-')?.1)));
-    "tasks": Number [] = |job| Some(Scalar::Float(job.tasks.len() as f64));
-    "tokens_used": Number ["used"] = |job| Some(Scalar::Float(job.tokens_used as f64));
-    "created_at": Time ["created"] = |job| created(&job.job_id).map(Scalar::Time);
+    "tasks": Number [] = |job| Scalar::Float(job.tasks.len() as f64);
+    "tokens_used": Number ["used"] = |job| Scalar::Float(job.tokens_used as f64);
+    "created_at": Time ["created"] = |job| created(&job.job_id).into();
 });
 
 fn statuses() -> Vec<&'static str> {

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{
     Question,
-    filter::{Filter},
+    filter::Filter,
     known_token,
     list::{Listed as _, Rows, SORT, conditions, filter_and_sort, listed, only, sort},
     order::Order,
@@ -17,11 +17,12 @@ use super::{
     tabular::tabular,
 };
 use analysis::dex::{DexDetail, DexList, detail, list};
-use model::{scalar::Scalar, 
+use model::{
     address::Address,
     chain::Chain,
     error::{Code, Problem, Result},
     rows::DexRow,
+    scalar::Scalar,
 };
 
 request! {
@@ -149,11 +150,11 @@ impl DexEntry {
 }
 
 listed!(DexEntry {
-    "dex_id": Text ["id", "dex"] = |dex| Some(Scalar::text(&dex.dex_id));
-    "name": Text [] = |dex| dex.name.as_deref().map(Scalar::text);
-    "chain": Chain [] = |dex| Some(Scalar::text(dex.chain.as_str()));
-    "version": Text [] = |dex| dex.version.as_deref().map(Scalar::text);
-    "router": Text [] = |dex| dex.router.map(|address| Scalar::text(address.to_string()));
-    "factory": Text [] = |dex| dex.factory.map(|address| Scalar::text(address.to_string()));
-    "total_value_locked": Number ["tvl"] = |dex| dex.total_value_locked.map(Scalar::Float);
+    "dex_id": Text ["id", "dex"] = |dex| Scalar::text(&dex.dex_id);
+    "name": Text [] = |dex| dex.name.as_deref().into();
+    "chain": Chain [] = |dex| Scalar::text(dex.chain.as_str());
+    "version": Text [] = |dex| dex.version.as_deref().into();
+    "router": Text [] = |dex| dex.router.map(|address| address.to_string()).into();
+    "factory": Text [] = |dex| dex.factory.map(|address| address.to_string()).into();
+    "total_value_locked": Number ["tvl"] = |dex| dex.total_value_locked.into();
 });

@@ -41,20 +41,20 @@ impl FigureValue {
     }
 
     /// The value that a condition compares.
-    pub fn field(&self) -> Option<Scalar<'static>> {
+    pub fn field(&self) -> Scalar<'static> {
         match self {
-            Self::Value(value) => Some(value.clone()),
-            Self::Ranked(word, _) => Some(Scalar::text(*word)),
-            Self::Pattern(pattern, _) => Some(Scalar::text(pattern.name.word())),
-            Self::Unknown | Self::Own(_) => None,
+            Self::Value(value) => value.clone(),
+            Self::Ranked(word, _) => Scalar::text(*word),
+            Self::Pattern(pattern, _) => Scalar::text(pattern.name.word()),
+            Self::Unknown | Self::Own(_) => Scalar::Missing,
         }
     }
 
     /// The value that sorting compares.
-    pub fn rank(&self) -> Option<Scalar<'static>> {
+    pub fn rank(&self) -> Scalar<'static> {
         match self {
-            Self::Ranked(_, rank) => Some(Scalar::Float(*rank)),
-            Self::Pattern(pattern, _) => Some(Scalar::Float(pattern.confidence)),
+            Self::Ranked(_, rank) => Scalar::Float(*rank),
+            Self::Pattern(pattern, _) => Scalar::Float(pattern.confidence),
             Self::Value(_) | Self::Unknown | Self::Own(_) => self.field(),
         }
     }

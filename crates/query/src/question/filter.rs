@@ -192,13 +192,13 @@ impl Filter {
     }
 
     /// Whether the row matches; `field` returns its value in a column, `None` for a missing one. A missing value meets no condition.
-    pub fn matches<'a>(&self, field: impl Fn(&str) -> Option<Scalar<'a>>) -> bool {
+    pub fn matches<'a>(&self, field: impl Fn(&str) -> Scalar<'a>) -> bool {
         self.matches_or_unknown(field, |_| false) == Some(true)
     }
 
     /// As `matches`, in three-valued logic: `None` where the result depends on a missing value. One that `absent` knows to be no gap in the
     /// data, such as the pattern of candles that have none, is a condition that does not hold.
-    pub fn matches_or_unknown<'a>(&self, field: impl Fn(&str) -> Option<Scalar<'a>>, absent: impl Fn(&str) -> bool) -> Option<bool> {
+    pub fn matches_or_unknown<'a>(&self, field: impl Fn(&str) -> Scalar<'a>, absent: impl Fn(&str) -> bool) -> Option<bool> {
         Row { filter: self, field: &field, absent: &absent }.all(&self.terms)
     }
 }
@@ -223,7 +223,7 @@ struct Row<'r, F, A> {
     absent: &'r A,
 }
 
-impl<'a, F: Fn(&str) -> Option<Scalar<'a>>, A: Fn(&str) -> bool> Row<'_, F, A> {
+impl<'a, F: Fn(&str) -> Scalar<'a>, A: Fn(&str) -> bool> Row<'_, F, A> {
     /// False if a term does not hold, else unknown if one is unknown.
     fn all(&self, terms: &[Term]) -> Option<bool> {
         decided_by(false, terms.iter().map(|term| self.met(term)))
@@ -237,9 +237,7 @@ impl<'a, F: Fn(&str) -> Option<Scalar<'a>>, A: Fn(&str) -> bool> Row<'_, F, A> {
     fn met(&self, term: &Term) -> Option<bool> {
         match term {
             Term::Word { word, exact, tokens } => {
-                let in_column = |column: &&'static str, found: &dyn Fn(&Scalar<'_>) -> bool| {
-                    (self.field)(column).is_some_and(|value| found(&value))
-                };
+                let in_column = |column: &&'static str, found: &dyn Fn(&Scalar<'_>) -> bool| found(&(self.field)(column));
                 let (searched, addresses) = (&self.filter.searched, &self.filter.addresses);
                 let is_part = is_part_of_address(word);
                 Some(
@@ -248,7 +246,7 @@ impl<'a, F: Fn(&str) -> Option<Scalar<'a>>, A: Fn(&str) -> bool> Row<'_, F, A> {
                             && addresses.iter().any(|column| in_column(column, &|value| is_named(value, tokens, is_part.then_some(word))))),
                 )
             }
-            Term::Compare { column, operator, wanted, .. } => match (self.field)(column) {
+            Term::Compare { column, operator, wanted, .. } => match (self.field)(column).given() {
                 Some(value) => Some(compare(&value, *operator, wanted)),
                 None => (self.absent)(column).then_some(false),
             },

@@ -23,8 +23,8 @@ use super::{
 use analysis::token::{share, unburned_supply};
 use model::{
     address::Address,
-    scalar::Scalar,
     error::{Code, Problem, Result},
+    scalar::Scalar,
 };
 use store::{cell::in_frame, grid::Grid};
 
@@ -105,8 +105,7 @@ impl Question for HeldTokensQuestion {
                 return Err(remote.refusal(&format!("`{}` holds more than {TOKENS_MAX} tokens, the maximum", self.address.0)));
             }
             // For the shares, what all of their holders have.
-            let token =
-                |row| if let Scalar::Text(token) = in_frame(&rows, "token_address", row) { Address::parse(&token) } else { None };
+            let token = |row| if let Scalar::Text(token) = in_frame(&rows, "token_address", row) { Address::parse(&token) } else { None };
             let tokens: Vec<Address> = (0..rows.height()).filter_map(token).collect();
             fetched.extend(require_balances(snapshot, &tokens)?);
             rows
@@ -149,11 +148,11 @@ impl Question for HeldTokensQuestion {
 tabular!(HeldTokensQuestion, tokens of HeldToken);
 
 listed!(HeldToken {
-    "token_address": Text ["token"].addresses(AddressOf::Tokens) = |row| Some(Scalar::text(row.token_address.to_string()));
-    "symbol": Text [] = |row| row.symbol.as_deref().map(Scalar::text);
-    "balance": Number [] = |row| row.balance.map(Scalar::Float);
-    "share": Number [].fraction() = |row| row.share.map(Scalar::Float);
-    "value": Number [] = |row| row.value.map(Scalar::Float);
+    "token_address": Text ["token"].addresses(AddressOf::Tokens) = |row| Scalar::text(row.token_address.to_string());
+    "symbol": Text [] = |row| row.symbol.as_deref().into();
+    "balance": Number [] = |row| row.balance.into();
+    "share": Number [].fraction() = |row| row.share.into();
+    "value": Number [] = |row| row.value.into();
 });
 
 #[cfg(test)]

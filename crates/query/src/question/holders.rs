@@ -22,11 +22,12 @@ use super::{
     snapshot::Snapshot,
     tabular::{Tabled, Tabular, frame, members, tabular},
 };
-use model::{scalar::Scalar, 
+use model::{
     address::Address,
     day_counts::DayCount,
     error::Result,
     rows::HolderRow,
+    scalar::Scalar,
     time::{Day, Time},
 };
 use store::{Dataset, RowsOf, export::RowBatches};
@@ -162,7 +163,7 @@ impl HoldersQuestion {
                 matching.push(holder);
             }
         }
-        sort_rows(&mut matching, &self.sort, |holder, column| holder.field(column).and_then(Scalar::sort_key), |_, _| Ordering::Equal);
+        sort_rows(&mut matching, &self.sort, |holder, column| holder.field(column).sort_key(), |_, _| Ordering::Equal);
         Ok(Some(matching))
     }
 
@@ -259,15 +260,15 @@ impl RowBatches for HolderFrames {
 }
 
 listed!(Holder {
-    "holder_address": Text ["address", "holder"].addresses(AddressOf::Anyone) = |row| Some(Scalar::text(row.holder_address.to_string()));
-    "balance": Number [] = |row| row.balance.map(Scalar::Float);
+    "holder_address": Text ["address", "holder"].addresses(AddressOf::Anyone) = |row| Scalar::text(row.holder_address.to_string());
+    "balance": Number [] = |row| row.balance.into();
     "labels": List ["label"] = |row| Scalar::list(row.labels.iter().map(String::as_str));
-    "share": Number [].fraction() = |row| row.share.map(Scalar::Float);
-    "first_seen": Time [] = |row| row.first_seen.map(Scalar::Time);
-    "in_7d": Number [] = |row| row.in_7d.map(Scalar::Float);
-    "out_7d": Number [] = |row| row.out_7d.map(Scalar::Float);
-    "in_30d": Number [] = |row| row.in_30d.map(Scalar::Float);
-    "out_30d": Number [] = |row| row.out_30d.map(Scalar::Float);
+    "share": Number [].fraction() = |row| row.share.into();
+    "first_seen": Time [] = |row| row.first_seen.into();
+    "in_7d": Number [] = |row| row.in_7d.into();
+    "out_7d": Number [] = |row| row.out_7d.into();
+    "in_30d": Number [] = |row| row.in_30d.into();
+    "out_30d": Number [] = |row| row.out_30d.into();
 });
 
 /// The first members, which need no transfers.
@@ -348,7 +349,7 @@ impl HolderCount {
 }
 
 listed!(HolderCount {
-    "date": Time [] = |row| Some(Scalar::Day(row.date));
-    "holders": Number [] = |row| row.holders.map(|count| Scalar::Float(count as f64));
-    "whale_balance": Number ["whales"] = |row| row.whale_balance.map(Scalar::Float);
+    "date": Time [] = |row| Scalar::Day(row.date);
+    "holders": Number [] = |row| row.holders.into();
+    "whale_balance": Number ["whales"] = |row| row.whale_balance.into();
 });

@@ -25,7 +25,7 @@ pub trait Listed: Serialize + JsonSchema {
     const MEMBERS: &'static [&'static str];
 
     /// The row's value in a column.
-    fn field(&self, column: &str) -> Option<Scalar<'_>>;
+    fn field(&self, column: &str) -> Scalar<'_>;
 }
 
 /// The columns of a row type, a row of this table each: name, kind, other names, what else the filter knows, how the value is read. The
@@ -44,11 +44,11 @@ macro_rules! listed {
             ),*];
             const MEMBERS: &'static [&'static str] = &[$($member),*];
 
-            fn field(&self, column: &str) -> Option<::model::scalar::Scalar<'_>> {
-                type Read = for<'r> fn(&'r $row) -> Option<::model::scalar::Scalar<'r>>;
+            fn field(&self, column: &str) -> ::model::scalar::Scalar<'_> {
+                type Read = for<'r> fn(&'r $row) -> ::model::scalar::Scalar<'r>;
                 let read: Read = match column {
                     $($name => $read,)*
-                    _ => return None,
+                    _ => return ::model::scalar::Scalar::Missing,
                 };
                 read(self)
             }
@@ -79,11 +79,16 @@ pub const fn only<T: Listed>() -> Parameter {
 /// Filters rows in place and sorts them.
 pub fn filter_and_sort<R: Listed>(rows: &mut Vec<R>, filter: &Filter, orders: &[Order]) {
     rows.retain(|row| filter.matches(|column| row.field(column)));
-    sort_rows(rows, orders, |row, column| row.field(column).and_then(Scalar::sort_key), |_, _| Ordering::Equal);
+    sort_rows(rows, orders, |row, column| row.field(column).sort_key(), |_, _| Ordering::Equal);
 }
 
 /// Sorts rows by each of `orders`, then by `ties`; stable. `key` returns a row's sort key in a column.
-pub fn sort_rows<R>(rows: &mut Vec<R>, orders: &[Order], key: impl Fn(&R, &str) -> Option<Scalar<'static>>, ties: impl Fn(&R, &R) -> Ordering) {
+pub fn sort_rows<R>(
+    rows: &mut Vec<R>,
+    orders: &[Order],
+    key: impl Fn(&R, &str) -> Option<Scalar<'static>>,
+    ties: impl Fn(&R, &R) -> Ordering,
+) {
     let keys = |row: &R| orders.iter().map(|order| key(row, order.column)).collect::<Vec<_>>();
     let mut keyed: Vec<(Vec<Option<Scalar<'static>>>, R)> = rows.drain(..).map(|row| (keys(&row), row)).collect();
     keyed.sort_by(|(keys_a, a), (keys_b, b)| {

@@ -27,7 +27,7 @@ use super::{
     token_names::is_part_of_address,
 };
 use analysis::{market::TokenSummary, numeric::descending};
-use model::{scalar::Scalar, 
+use model::{
     address::Address,
     chain::Chain,
     error::{Code, Problem, Result},
@@ -170,7 +170,7 @@ impl SearchQuestion {
             let unsorted = if sort.is_empty() { by_rank() } else { Ordering::Equal };
             unsorted.then_with(|| a.token.token_address.cmp(&b.token.token_address))
         };
-        sort_rows(&mut found, &sort, |(_, row), column| row.rank(column).and_then(Scalar::sort_key), ties);
+        sort_rows(&mut found, &sort, |(_, row), column| row.rank(column).sort_key(), ties);
         Ok(found)
     }
 }

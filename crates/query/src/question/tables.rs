@@ -26,8 +26,8 @@ use super::{
     tabular::{Tabled, Tabular},
 };
 use model::{
-    scalar::Scalar,
     error::{Code, Problem, Result},
+    scalar::Scalar,
     schema::{self, Known, TABLES},
     spelling::nearest,
     time::Time,

@@ -136,7 +136,7 @@ impl Fields for RankingFields {
 
 /// The value of the Tokens view's column of this name.
 fn token_value<'a>(row: Ranked<'a>, column: &str) -> Scalar<'a> {
-    row.token.and_then(|token| TokenRow::plain(token).field(column)).into()
+    row.token.map(|token| TokenRow::plain(token).field(column)).into()
 }
 
 /// The muted and the strong role of the growth's sign.

@@ -257,7 +257,7 @@ fn worded(row: ListedToken<'_>, key: &str) -> Cell {
 
 /// The number that a figure is, or sorts by.
 fn number(figures: &Figures, key: &str) -> Option<f64> {
-    match figures.get(key)?.rank()? {
+    match figures.get(key)?.rank() {
         Scalar::Float(number) => Some(number),
         Scalar::Whole(number) => Some(number as f64),
         _ => None,

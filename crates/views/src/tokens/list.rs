@@ -8,7 +8,7 @@ use analysis::market::{LastCandle, TokenSummary};
 use query::question::{
     fields::{self, Figures, TokenEntry},
     filter::FilterColumn,
-    list::{Listed},
+    list::Listed,
     search::row::{self, TokenRow},
 };
 use widgets::sparkline::sparkline_over;
@@ -108,7 +108,7 @@ impl Fields for TokenFields {
     }
 
     fn value<'a>(row: ListRow<'a, Self>, key: &str) -> Scalar<'a> {
-        if key == "starred" { Scalar::Flag(row.starred).into() } else { listed(*row).field(key).into() }
+        if key == "starred" { Scalar::Flag(row.starred) } else { listed(*row).field(key) }
     }
 
     fn lacks(row: ListRow<'_, Self>, key: &str) -> bool {
@@ -116,7 +116,7 @@ impl Fields for TokenFields {
     }
 
     fn sort_key(row: ListRow<'_, Self>, key: &str) -> Option<Scalar<'static>> {
-        listed(*row).rank(key).and_then(Scalar::sort_key)
+        listed(*row).rank(key).sort_key()
     }
 
     fn starred(row: ListedToken<'_>) -> bool {
@@ -148,7 +148,7 @@ impl Fields for TokenFields {
 /// The precomputed columns that are empty for all tokens; none without tokens.
 pub(super) fn empty_columns(tokens: &[TokenSummary]) -> Vec<&'static str> {
     let precomputed = TokenEntry::COLUMNS.iter().map(|column| column.name).filter(|key| !fields::is_computed(key));
-    let nobody = |key: &&'static str| !tokens.is_empty() && tokens.iter().all(|token| TokenRow::plain(token).field(key).is_none());
+    let nobody = |key: &&'static str| !tokens.is_empty() && tokens.iter().all(|token| TokenRow::plain(token).field(key) == Scalar::Missing);
     precomputed.filter(nobody).collect()
 }
 

@@ -72,7 +72,7 @@ impl JobStore {
             let tasks = tokens.as_mut().map_or(Ok(Vec::new()), |tokens| tokens.tasks_of(row.get_ref(0)?.as_str()?))?;
             let job = Job { job_id: row.get(0)?, status: row.get(1)?, tokens_used: row.get::<_, i64>(2)? as u64, tasks };
             if filter.matches(|column| job.field(column)) {
-                let keys = sort.iter().map(|order| job.field(order.column).and_then(Scalar::sort_key)).collect();
+                let keys = sort.iter().map(|order| job.field(order.column).sort_key()).collect();
                 found.push((job.job_id, keys));
             }
         }

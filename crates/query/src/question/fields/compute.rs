@@ -119,7 +119,7 @@ pub fn precomputed(token: &TokenSummary, fields: &[&str]) -> Figures {
     let mut figures = Figures::default();
     let is_known = |name: &str| name != OWN_COLUMNS && !super::is_computed(name);
     for row in ADDED.iter().filter(|row| fields.contains(&row.name) && is_known(row.name)) {
-        figures.set(row.name, value(token, row.name).as_ref().and_then(FigureValue::of));
+        figures.set(row.name, FigureValue::of(&value(token, row.name)));
     }
     figures
 }

@@ -7,17 +7,18 @@ use super::{
 use crate::question::{
     Find,
     fields::is_computed,
-    filter::{Filter},
+    filter::Filter,
     known_token,
     parameter::{self, TokenReader},
     progress::Progress,
     snapshot::Snapshot,
     track_record,
 };
-use model::{scalar::Scalar, 
+use model::{
     address::Address,
     error::{Code, Problem, Result},
     format::age,
+    scalar::Scalar,
 };
 
 /// Evaluates a condition on all tokens or on one.
@@ -67,7 +68,7 @@ impl Find for ConditionFigure {
         if is_computed(column) {
             compute_figures(&mut found, &filter.split(|column| !is_computed(column)).1, &[], snapshot, progress)?;
         }
-        Ok(found.first().and_then(|(_, row)| row.field(column)).map(|value| words(&value)))
+        Ok(found.first().and_then(|(_, row)| row.field(column).given()).map(|value| words(&value)))
     }
 }
 

@@ -13,16 +13,17 @@ use super::{chunks::chunks, columns, loaded_table, order::RowQuery, remote::Remo
 use crate::question::{
     Find,
     filter::of_kind,
-    list::{sort_rows},
+    list::sort_rows,
     order::Order,
     parameter::{self, clip, parts_of},
     progress::Progress,
     snapshot::Snapshot,
 };
-use analysis::groups::{Aggregate};
-use model::{scalar::Scalar, 
+use analysis::groups::Aggregate;
+use model::{
     error::{Code, Problem, Result},
     format, names,
+    scalar::Scalar,
     schema::{self, Kind},
 };
 use store::{Table, cache::RowSelection, cell::in_frame, grid::Grid};

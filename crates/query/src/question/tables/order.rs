@@ -17,7 +17,7 @@ use crate::question::{
     progress::Progress,
     snapshot::Snapshot,
 };
-use model::{scalar::Scalar, error::Result, schema::TableSchema, time::Time};
+use model::{error::Result, scalar::Scalar, schema::TableSchema, time::Time};
 use store::{
     Table,
     cache::{Extent, RowSelection, SortBy},
@@ -198,10 +198,10 @@ fn matching_in_frame(chunk: &DataFrame, rows: &Range<usize>, filter: &Filter, co
     for (place, row) in rows.clone().enumerate() {
         let cell = |column: &FilterColumn| {
             let cell = in_frame(chunk, column.name, place);
-            if column.kind == ColumnKind::Number { cell.number() } else { cell }.given()
+            if column.kind == ColumnKind::Number { cell.number() } else { cell }
         };
-        let values: Vec<(&str, Option<Scalar<'static>>)> = columns_read.iter().map(|column| (column.name, cell(column))).collect();
-        let found = |name: &str| values.iter().find(|(column, _)| *column == name)?.1.as_ref().map(Scalar::borrowed);
+        let values: Vec<(&str, Scalar<'static>)> = columns_read.iter().map(|column| (column.name, cell(column))).collect();
+        let found = |name: &str| values.iter().find(|(column, _)| *column == name).map(|(_, cell)| cell.borrowed()).into();
         if filter.keeps(found, |_| true, &mut left_out) {
             matching.push(row as u32);
         }

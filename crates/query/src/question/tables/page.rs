@@ -11,8 +11,9 @@ use crate::question::{
     request::Request,
     snapshot::Snapshot,
 };
-use model::{scalar::Scalar, 
+use model::{
     error::{Code, Problem, Result},
+    scalar::Scalar,
 };
 use store::{
     Table,

@@ -9,11 +9,11 @@ use super::{columns, loaded_table, order::RowQuery};
 use crate::question::{Find, progress::Progress, snapshot::Snapshot};
 use model::{
     address::Address,
-    scalar::Scalar,
     error::{Code, Problem, Result},
     fetch_key::FetchKey,
     format,
     interval::Interval,
+    scalar::Scalar,
     table_ask::{AskKind, RowsPage, TableAsk},
 };
 use store::{
@@ -52,7 +52,7 @@ impl<'a> RemoteQuery<'a> {
         let (of_tokens, others) = query.filter.split(|column| column == TOKEN);
         let meets = |token: &&Address| {
             let text = token.to_string();
-            of_tokens.matches(|_| Some(Scalar::text(text.as_str())))
+            of_tokens.matches(|_| Scalar::text(text.as_str()))
         };
         let tokens: Vec<Address> = in_place.tokens().iter().filter(meets).copied().collect();
         let names_tokens = tokens.len() <= NAMED_MAX && !of_tokens.is_empty();
@@ -104,7 +104,12 @@ impl<'a> RemoteQuery<'a> {
     }
 
     /// All rows from `start` on, which come while they are written. Errors: their number is to be fetched.
-    pub fn rest(&self, snapshot: &Snapshot, (start, after): (u64, &[Scalar<'static>]), columns: Vec<&'static str>) -> Result<Box<dyn RowBatches>> {
+    pub fn rest(
+        &self,
+        snapshot: &Snapshot,
+        (start, after): (u64, &[Scalar<'static>]),
+        columns: Vec<&'static str>,
+    ) -> Result<Box<dyn RowBatches>> {
         let total = self.total(snapshot)?;
         Ok(match self.page_ask(start..total, after, Some(total))? {
             Some(ask) => self.in_place.rows(ask, columns),

@@ -94,9 +94,9 @@ fn value_cell(value: &Json) -> Cell {
     let read = match value {
         Json::Null => Scalar::Missing,
         Json::String(text) => Scalar::text(text),
-        Json::Number(number) => number
-            .as_i64()
-            .map_or_else(|| number.as_f64().map_or_else(|| Scalar::text(number.to_string()), Scalar::Float), Scalar::Whole),
+        Json::Number(number) => {
+            number.as_i64().map_or_else(|| number.as_f64().map_or_else(|| Scalar::text(number.to_string()), Scalar::Float), Scalar::Whole)
+        }
         other => Scalar::text(other.to_string()),
     };
     cells::cell(&read, ColumnKind::Text)

@@ -106,7 +106,8 @@ impl GroupsPane {
     }
 
     pub(super) fn copy(&self) -> Effect {
-        let cell = |column: &'static str| Some((cell::value(&self.grid, column, self.list.selected()?).to_text().unwrap_or_default(), column));
+        let cell =
+            |column: &'static str| Some((cell::value(&self.grid, column, self.list.selected()?).to_text().unwrap_or_default(), column));
         self.list.column().and_then(cell).map_or(Effect::Nothing, |(text, column)| Effect::Copy(text, column))
     }
 

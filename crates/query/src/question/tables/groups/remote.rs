@@ -5,8 +5,9 @@ use polars::prelude::{Column, DataFrame, DataType, IntoColumn};
 use super::{GROUPS_MAX, GroupQuery, is_whole, split::GroupRows, time_type};
 use crate::question::{snapshot::Snapshot, tables::remote::RemoteQuery};
 use analysis::{exact_sum::ExactSum, groups::Tally};
-use model::{scalar::Scalar, 
+use model::{
     error::{Code, Problem, Result},
+    scalar::Scalar,
     schema::{self, Kind},
     table_ask::{AskKind, Measured},
 };

@@ -12,7 +12,8 @@ use super::{
     whole,
 };
 use crate::order;
-use model::{scalar::Scalar, 
+use model::{
+    scalar::Scalar,
     schema::{Kind, TableSchema},
     table_ask::{AskKind, Measured, RowsPage, TableAsk},
 };
