@@ -8,6 +8,7 @@ use model::{
     spelling::meant,
     toml_reader::{TomlEntry, TomlError, integer},
 };
+use store::private_files::notify;
 use wire::{
     Source,
     SourceKind::{self, Azure, ClickHouse, Gcs, Https, Node, Provider, S3},
@@ -107,7 +108,6 @@ pub const SOURCE_SETTINGS: &[SourceRow] = rows! {
     token_env: |value| text(value)?, "\"FILES_TOKEN\"", "the name of an environment variable", &[Https, Node, Provider], "variable with the token or key to send.";
     anonymous: |value| value.as_bool()?, "true", "true or false", &[], "Send requests without credentials.";
     insecure: |value| value.as_bool()?, "true", "true or false", &[], "Allow http:// to other machines too.";
-    verify: |value| value.as_bool()?, "true", "true or false", &[Node], "require proofs (eth_getProof) of accounts, code and slots against the block's state root.";
     database: |value| text(value)?, "\"ethereum\"", "text", &[ClickHouse], "database of tables that don't name one.";
     user: |value| text(value)?, "\"analyst\"", "text", &[ClickHouse], "user name. Default: `default`.";
     password_env: |value| text(value)?, "\"CLICKHOUSE_PASSWORD\"", "the name of an environment variable", &[ClickHouse], "variable with the user's password.";
@@ -130,6 +130,10 @@ pub(super) fn read(entry: &TomlEntry<'_>, said: &[TomlEntry<'_>], errors: &mut V
         let full = format!("{SECTION}.{name}.{key}");
         if SECRETS.contains(&key.to_ascii_lowercase().as_str()) {
             errors.push(entry.error(format!("`{full}`: keys do not belong in this file; put them in the environment (AWS_ACCESS_KEY_ID, …; for clickhouse, the variable that `password_env` names) or in ~/.aws")));
+            continue;
+        }
+        if key == "verify" {
+            notify(format!("`{full}` no longer has an effect: tokendeck does not ask nodes for proofs. Remove the line."));
             continue;
         }
         let Some(row) = SOURCE_SETTINGS.iter().find(|row| row.key == key) else {

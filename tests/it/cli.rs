@@ -118,6 +118,18 @@ fn a_misspelt_setting_is_exit_code_2_in_every_command_that_reads_it() {
 }
 
 #[test]
+fn a_setting_that_was_removed_is_a_warning() {
+    let desk = Desk::new();
+    for (setting, warns) in [("verify = true", true), ("insecure = true", false)] {
+        let node = "[sources.mainnet]\nkind = 'node'\nchain = 'eth'\nurl = 'http://127.0.0.1:1'\n";
+        desk.write("config.toml", &format!("{node}{setting}\n"));
+        let (code, _, err) = desk.run(&["check", "--data", DEMO]);
+        let warning = "tokendeck: warning: `sources.mainnet.verify` no longer has an effect: ";
+        assert_eq!((code, err.contains(warning)), (0, warns), "{err}");
+    }
+}
+
+#[test]
 fn the_configuration_is_found_by_variable_and_in_the_config_folder() {
     let desk = Desk::new();
     desk.write("home/tokendeck/config.toml", "[datasets]\ndir = 'from_home'");

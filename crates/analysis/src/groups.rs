@@ -1,6 +1,7 @@
 //! Aggregates of groups of rows: count, sum, mean, smallest and largest value. Pure functions over the numbers of one column.
 
 use super::exact_sum::ExactSum;
+use model::scalar::Scalar;
 
 model::words! {
     /// An aggregate of a group's rows.
@@ -40,13 +41,6 @@ impl Default for Tally {
         let (min, max) = (f64::INFINITY, f64::NEG_INFINITY);
         Self { count: 0, whole: 0, sum: ExactSum::default(), min, max, min_whole: i64::MAX, max_whole: i64::MIN }
     }
-}
-
-/// A figure, exact where its column is of integers.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum AggregateValue {
-    Whole(i64),
-    Float(f64),
 }
 
 impl Tally {
@@ -98,24 +92,24 @@ impl Tally {
     }
 
     /// The figure of the values; `None` without any, or beyond a float. `whole`: they are integers.
-    pub fn figure(&self, aggregate: Aggregate, whole: bool) -> Option<AggregateValue> {
+    pub fn figure(&self, aggregate: Aggregate, whole: bool) -> Option<Scalar<'static>> {
         if aggregate == Aggregate::Count {
-            return Some(AggregateValue::Whole(i64::try_from(self.count).unwrap_or(i64::MAX)));
+            return Some(Scalar::Whole(i64::try_from(self.count).unwrap_or(i64::MAX)));
         }
         if self.count == 0 {
             return None;
         }
         let total = if whole { self.whole as f64 } else { self.sum.rounded() };
         let figure = match (aggregate, whole) {
-            (Aggregate::Sum, true) => i64::try_from(self.whole).map_or(AggregateValue::Float(total), AggregateValue::Whole),
-            (Aggregate::Mean, _) => AggregateValue::Float(total / self.count as f64),
-            (Aggregate::Min, true) => AggregateValue::Whole(self.min_whole),
-            (Aggregate::Max, true) => AggregateValue::Whole(self.max_whole),
-            (Aggregate::Min, false) => AggregateValue::Float(self.min),
-            (Aggregate::Max, false) => AggregateValue::Float(self.max),
-            _ => AggregateValue::Float(total),
+            (Aggregate::Sum, true) => i64::try_from(self.whole).map_or(Scalar::Float(total), Scalar::Whole),
+            (Aggregate::Mean, _) => Scalar::Float(total / self.count as f64),
+            (Aggregate::Min, true) => Scalar::Whole(self.min_whole),
+            (Aggregate::Max, true) => Scalar::Whole(self.max_whole),
+            (Aggregate::Min, false) => Scalar::Float(self.min),
+            (Aggregate::Max, false) => Scalar::Float(self.max),
+            _ => Scalar::Float(total),
         };
-        Some(figure).filter(|figure| !matches!(figure, AggregateValue::Float(value) if !value.is_finite()))
+        Some(figure).filter(|figure| !matches!(figure, Scalar::Float(value) if !value.is_finite()))
     }
 }
 
@@ -123,13 +117,13 @@ impl Tally {
 mod tests {
     use super::*;
 
-    fn figures(tally: &Tally, whole: bool) -> [Option<AggregateValue>; 5] {
+    fn figures(tally: &Tally, whole: bool) -> [Option<Scalar<'static>>; 5] {
         Aggregate::ALL.map(|aggregate| tally.figure(aggregate, whole))
     }
 
     #[test]
     fn nothing_has_no_figures_but_its_count() {
-        assert_eq!(figures(&Tally::default(), true), [Some(AggregateValue::Whole(0)), None, None, None, None]);
+        assert_eq!(figures(&Tally::default(), true), [Some(Scalar::Whole(0)), None, None, None, None]);
         let mut nan = Tally::default();
         nan.add_float(f64::NAN);
         assert_eq!(nan, Tally::default());
@@ -141,10 +135,10 @@ mod tests {
         for value in [i64::MAX, -1, 1] {
             tally.add_whole(value);
         }
-        assert_eq!(figures(&tally, true)[1..2], [Some(AggregateValue::Whole(i64::MAX))]);
-        assert_eq!(figures(&tally, true)[3..], [Some(AggregateValue::Whole(-1)), Some(AggregateValue::Whole(i64::MAX))]);
+        assert_eq!(figures(&tally, true)[1..2], [Some(Scalar::Whole(i64::MAX))]);
+        assert_eq!(figures(&tally, true)[3..], [Some(Scalar::Whole(-1)), Some(Scalar::Whole(i64::MAX))]);
         tally.add_whole(1);
-        assert_eq!(tally.figure(Aggregate::Sum, true), Some(AggregateValue::Float(i64::MAX as f64 + 1.0)));
+        assert_eq!(tally.figure(Aggregate::Sum, true), Some(Scalar::Float(i64::MAX as f64 + 1.0)));
     }
 
     #[test]
@@ -153,7 +147,7 @@ mod tests {
         for value in [1e16, 1.0, -1e16] {
             tally.add_float(value);
         }
-        assert_eq!(tally.figure(Aggregate::Sum, false), Some(AggregateValue::Float(1.0)));
+        assert_eq!(tally.figure(Aggregate::Sum, false), Some(Scalar::Float(1.0)));
     }
 
     #[test]

@@ -17,9 +17,9 @@ use self::{
 use model::{
     address::Address,
     candles::{Candles, ChartCandles, HISTORY_DAYS, Interval, RECENT_DAYS},
-    cell_value::CellValue,
     chain::Chain,
     data::Data,
+    scalar::Scalar,
     time::{DAY_MS, Day, Time},
     token::{Token, are_apart},
 };
@@ -87,7 +87,7 @@ pub struct TokenSummary {
     pub age: Option<i64>,
     /// Values of the `tokens` file's extra columns.
     #[serde(skip)]
-    pub own: Vec<(&'static str, CellValue)>,
+    pub own: Vec<(&'static str, Scalar<'static>)>,
 }
 
 impl TokenSummary {

@@ -16,7 +16,7 @@ use polars::prelude::{
 
 use model::{
     address::Address,
-    schema::TableSchema,
+    schema::{Grows, TableSchema},
     time::{DAY_MS, Time},
 };
 use source::decode::guarded;
@@ -38,10 +38,6 @@ const SNAPSHOTS_MAX: usize = 32;
 const SNAPSHOTS_KEPT: usize = 4;
 /// Age from which of a row's snapshots of one day only the last one stays.
 const EVERY_SNAPSHOT_MS: i64 = 14 * DAY_MS;
-/// Tables of which every row is stored once per day, whether it changed or not, because some values are computed from the days on which a
-/// row was seen.
-const DAILY: &[&str] = &["yields"];
-
 /// Scope of a fetch: the rows that it replaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum KeptScope {
@@ -51,11 +47,6 @@ pub(crate) enum KeptScope {
     Tokens(HashSet<Address>),
     /// Only rows with the same key.
     Keys,
-}
-
-/// Whether rows of the table have a time, so that newer ones do not replace all older ones.
-pub(crate) fn has_time(schema: &TableSchema) -> bool {
-    schema.key.iter().any(|column| matches!(*column, "timestamp" | "date" | "log_index" | "post_id" | "block_number"))
 }
 
 /// The kept rows of a table.
@@ -89,7 +80,7 @@ impl Kept<'_> {
             order::sorted(self.schema.order, newest(self.schema, whole)?)
         })?;
         let seen_today = history_files(self.dataset, self.schema.name).last().and_then(|file| part_time(file)).map(|time| Time(time).day());
-        let whole = DAILY.contains(&self.schema.name) && seen_today != Some(now.day());
+        let whole = self.schema.grows == (Grows::BySnapshots { daily: true }) && seen_today != Some(now.day());
         let observed = guarded("table", || {
             let changed = if whole { after.clone() } else { changed(before.as_ref(), &after)? };
             let gone = before.as_ref().map(|before| missing(self.schema, before, &after)).transpose()?;

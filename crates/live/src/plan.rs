@@ -3,7 +3,14 @@
 
 use std::{borrow::Cow, collections::BTreeMap};
 
-use model::{address::Address, chain::Chain, interval::Interval, rows::PoolRow, schema::TableSchema, time::Time};
+use model::{
+    address::Address,
+    chain::Chain,
+    interval::Interval,
+    rows::PoolRow,
+    schema::{Grows, TableSchema},
+    time::Time,
+};
 use source::{
     manifest::{LiveSource, LiveTable, LiveTokens, LiveUrl},
     provider::{Each, FilledTable, NextPage, Provider, ProviderOrigin, ProviderRequest, Providers, named},
@@ -13,7 +20,6 @@ use wire::Wire;
 
 use crate::{
     ask::{About, Ask, LiveToken, elsewhere, first_page, origin},
-    kept::has_time,
     state::RefreshState,
 };
 
@@ -170,7 +176,7 @@ impl Needs<'_> {
     fn add<'a>(&self, choices: &mut Vec<ProviderChoice<'a>>, provider: &'a Provider, asks: Vec<Ask<'a>>, pools: Option<Ask<'a>>) {
         let Some(first) = asks.first() else { return };
         let chain = first.about.chain.clone();
-        match choices.iter_mut().find(|choice| choice.asks[0].about.chain == chain && !has_time(self.schema)) {
+        match choices.iter_mut().find(|choice| choice.asks[0].about.chain == chain && self.schema.grows != Grows::ByParts) {
             Some(choice) => choice.asks.extend(asks),
             None => choices.push(ProviderChoice { provider, asks, pools }),
         }
@@ -228,7 +234,7 @@ fn needs_chain(provider: &Provider, request: &ProviderRequest) -> bool {
 fn is_of_spans(schema: &TableSchema, request: &ProviderRequest) -> bool {
     let holes = |name: &str| request.path.has(name) || request.query.iter().any(|(_, value)| value.has(name));
     let pages = request.next.iter().any(|(_, next)| matches!(next, NextPage::Oldest(_) | NextPage::Newest(_)));
-    has_time(schema) && (pages || ["from", "to", "before"].into_iter().any(holes))
+    schema.grows == Grows::ByParts && (pages || ["from", "to", "before"].into_iter().any(holes))
 }
 
 /// The most liquid of the token's pools on the chain.

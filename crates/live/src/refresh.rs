@@ -10,7 +10,7 @@ use std::{
 use model::{
     address::Address,
     rows::PoolRow,
-    schema::{TABLES, TableSchema},
+    schema::{Grows, TABLES, TableSchema},
     time::Time,
     token::Token,
 };
@@ -25,7 +25,7 @@ use wire::{Wire, web::WebVersion};
 use crate::{
     ask::{Ask, LiveToken},
     held::Held,
-    kept::{Kept, KeptScope, has_time},
+    kept::{Kept, KeptScope},
     pages::{AskFault, AskOutcome, Asker},
     plan::{self, Needs, ProviderChoice, Wanted, most_liquid},
     report::{RefreshError, RefreshReport, TableRefreshReport},
@@ -216,7 +216,7 @@ impl Run<'_> {
         let mut unknown = wanted.choices.is_empty();
         let gave =
             |choice: &&ProviderChoice<'_>| choice.asks.iter().any(|ask| self.state.asked.get(&ask.key()).is_some_and(|asked| asked.gave));
-        let before = wanted.choices.iter().find(gave).filter(|_| has_time(schema));
+        let before = wanted.choices.iter().find(gave).filter(|_| schema.grows == Grows::ByParts);
         let choices: Vec<&ProviderChoice<'_>> = before.map_or_else(|| wanted.choices.iter().collect(), |choice| vec![choice]);
         for choice in choices {
             if let Some(reason) = self.failed.get(&choice.provider.id) {
@@ -379,7 +379,11 @@ impl Run<'_> {
                 (true, false) if table == "holders" => KeptScope::Tokens(held.tokens.clone()),
                 _ => KeptScope::Keys,
             };
-            let done = if has_time(filled) { kept.append(frame, self.context.now) } else { kept.replace(&frame, &scope, self.context.now) };
+            let done = if filled.grows == Grows::ByParts {
+                kept.append(frame, self.context.now)
+            } else {
+                kept.replace(&frame, &scope, self.context.now)
+            };
             done.map_err(RefreshError::Failed)?;
         }
         self.state.asked.extend(held.asked);

@@ -11,12 +11,12 @@ use serde_json::value::RawValue;
 use crate::ask::Ask;
 use model::{
     address::Address,
-    cell_value::CellValue,
     chain::Chain,
     findings::{Findings, Severity},
     format::many,
     interval::Interval,
     progress::Silent,
+    scalar::Scalar,
     schema::{self, Need, TableSchema},
     time::{DAY_MS, MINUTE_MS},
 };
@@ -198,8 +198,8 @@ fn of_chains(frame: DataFrame, chains: &[Chain]) -> Result<DataFrame, String> {
     }
     let names: Vec<String> = chains.iter().map(Chain::to_string).collect();
     let is_kept = |row: usize| match store::cell::in_frame(&frame, "chain", row) {
-        CellValue::Text(chain) => names.contains(&chain),
-        CellValue::List(chains) => chains.iter().any(|chain| names.contains(chain)),
+        Scalar::Text(chain) => names.iter().any(|name| *name == chain),
+        Scalar::List(chains) => chains.iter().any(|chain| names.iter().any(|name| name == chain)),
         _ => true,
     };
     filtered(&frame, (0..frame.height()).map(is_kept).collect())

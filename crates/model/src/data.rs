@@ -5,7 +5,6 @@ use std::{fmt, sync::Arc};
 use super::{
     address::Address,
     candles::{Candles, ChartCandles, Interval},
-    cell_value::CellValue,
     chain::Chain,
     chain_state::ChainState,
     day_counts::DayCounts,
@@ -15,6 +14,7 @@ use super::{
         ContractRow, DexRow, DisputeRow, FeeTierRow, FundingRow, GasRow, KolRow, LabelRow, LockRow, PoolEventRow, PoolRow, Post,
         PostFigures, ScamRow, TransferRow, YieldRow,
     },
+    scalar::Scalar,
     time::Time,
     token::Token,
     transfer_sums::{TransferAnswer, TransferPart},
@@ -33,7 +33,7 @@ pub trait Data: fmt::Debug + Sync {
     }
 
     /// Non-empty cells outside the schema of the token at index `place` of `tokens()`.
-    fn own_cells(&self, place: usize) -> Vec<(&'static str, CellValue)>;
+    fn own_cells(&self, place: usize) -> Vec<(&'static str, Scalar<'static>)>;
     /// Whether the table is loaded.
     fn has(&self, table: &str) -> bool;
     /// Whether the dataset is as of an earlier time and the rows of the table have no time, so that they are current instead.

@@ -5,7 +5,7 @@ pub mod address;
 pub mod annotations;
 pub mod beside_key;
 pub mod candles;
-pub mod cell_value;
+
 pub mod chain;
 pub mod chain_state;
 pub mod command_line;
@@ -23,6 +23,7 @@ pub mod logged_request;
 pub mod names;
 pub mod progress;
 pub mod rows;
+pub mod scalar;
 pub mod schema;
 pub mod spelling;
 pub mod table_ask;

@@ -11,6 +11,105 @@ pub struct TableSchema {
     pub key: &'static [&'static str],
     /// Sort order of stored rows: column names, `-` first for descending. Nulls come last.
     pub order: &'static [&'static str],
+    /// Rows without a value in this column have no key.
+    pub keyless_without: Option<&'static str>,
+    /// Of rows with the same key, the first usable one wins instead of the last: lists of pools repeat a pool with worse values.
+    pub first_usable: bool,
+    pub known: Known,
+    pub newer: Newer,
+    pub grows: Grows,
+    /// Whether a table of many rows is read from a mapped file instead of memory.
+    pub mapped: bool,
+    /// The schema's name of a column takes precedence over its aliases: a lake's `address` beside `token_address` is another thing. In
+    /// other tables the two would be ambiguous.
+    pub ours_first: bool,
+    /// Whether the rows may stay at an engine and be queried there.
+    pub in_place: bool,
+    pub from_node: Option<FromNode>,
+}
+
+/// What of a node gives the rows of a table whose `source` is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FromNode {
+    State,
+    Logs,
+}
+
+/// When the rows of a table were true, for a dataset as of an earlier time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Known {
+    /// Each row has a time.
+    Dated(RowTime),
+    /// Groups of columns have a time, in the column named first; without it they are current values.
+    Figures(&'static [(&'static str, &'static [&'static str])]),
+    /// Rows say nothing about the state of a market at some time.
+    Always,
+    /// Rows are current values without a time.
+    Unknown,
+}
+
+/// What says when a row was true.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowTime {
+    /// The time is in this column. Where some rows have a time, a row without one is removed.
+    At(&'static str),
+    /// The time is in this column. A row without one always counts.
+    Since(&'static str),
+    /// The day is in this column. The row is known once the day is over.
+    Day(&'static str),
+    /// The start of a candle; the candle is known once it has ended.
+    Candle,
+}
+
+impl RowTime {
+    /// The column with the time or the day.
+    pub fn column(self) -> &'static str {
+        match self {
+            Self::At(column) | Self::Since(column) | Self::Day(column) => column,
+            Self::Candle => "timestamp",
+        }
+    }
+}
+
+/// What a newer fetched row does to an older one with the same key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Newer {
+    /// It replaces the whole row: rows are measurements.
+    Replaces,
+    /// It replaces the cells that it has a value for: rows are facts.
+    Fills,
+}
+
+/// How the stored rows of a live table grow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Grows {
+    /// Rows have a time, and newer ones are added in parts.
+    ByParts,
+    /// Newer rows replace the state; what changed is kept in a history.
+    BySnapshots {
+        /// Every row is kept once per day, changed or not: some values are computed from the days on which a row was seen.
+        daily: bool,
+    },
+}
+
+impl TableSchema {
+    /// The facts of most tables; the list of tables names what differs.
+    const PLAIN: Self = Self {
+        name: "",
+        meaning: "",
+        columns: &[],
+        key: &[],
+        order: &[],
+        keyless_without: None,
+        first_usable: false,
+        known: Known::Unknown,
+        newer: Newer::Fills,
+        grows: Grows::BySnapshots { daily: false },
+        mapped: false,
+        ours_first: false,
+        in_place: false,
+        from_node: None,
+    };
 }
 
 /// A column of a table. Its name is the Rust field, the JSON key and the table header.
@@ -22,12 +121,16 @@ pub struct Column {
     pub meaning: &'static str,
     /// Column names of common sources, read as this column.
     pub aliases: &'static [&'static str],
+    /// Most files lack it. While all its cells are null, nothing of it is written: its region of a mapped file stays a hole.
+    pub sparse: bool,
+    /// Its numbers are fractions of one.
+    pub fraction: bool,
 }
 
 impl Column {
-    /// Whether its numbers are fractions of one, as its meaning says.
-    pub fn is_fraction(&self) -> bool {
-        self.meaning.contains("fraction")
+    /// An optional column without aliases.
+    pub const fn of_kind(name: &'static str, kind: Kind, meaning: &'static str) -> Self {
+        Self { name, kind, need: Need::Optional, meaning, aliases: &[], sparse: false, fraction: false }
     }
 }
 
@@ -94,7 +197,8 @@ pub enum Need {
 }
 
 impl TableSchema {
-    /// Everything that decides how cells are read and rows are sorted, as one text, for comparing schemas.
+    /// Everything that decides how cells are read and rows are sorted, as one text, for comparing schemas. Caches are keyed by it: facts
+    /// that change neither cells nor order do not belong here.
     pub fn text(&self) -> String {
         let columns: Vec<String> =
             self.columns.iter().map(|column| format!("{} {:?} {:?} {:?}", column.name, column.kind, column.need, column.aliases)).collect();
@@ -127,25 +231,41 @@ pub fn table(name: &str) -> Option<&'static TableSchema> {
     TABLES.iter().find(|table| table.name == name)
 }
 
-/// Tables with their key and order; below each its columns.
+/// Tables with their key, their order and the facts that differ from most tables; below each its columns, marked where they differ.
 macro_rules! tables {
-    ($($table:literal $about:literal key [$($key:literal),*] order [$($order:literal),*] {
-        $($name:literal $kind:ident $need:ident $meaning:literal $([$($alias:literal),*])?;)*
+    ($($table:literal $about:literal key [$($key:literal),*] order [$($order:literal),*] $(with { $($fact:ident: $value:expr),* })? {
+        $($name:literal $kind:ident $need:ident $meaning:literal $([$($alias:literal),*])? $($mark:ident)*;)*
     })*) => {
         &[$(TableSchema {
             name: $table,
             meaning: $about,
-            columns: &[
-                $(Column { name: $name, kind: Kind::$kind, need: Need::$need, meaning: $meaning, aliases: &[$($($alias),*)?] }),*
-            ],
+            columns: &[$(Column {
+                need: Need::$need,
+                aliases: &[$($($alias),*)?],
+                $($mark: true,)*
+                ..Column::of_kind($name, Kind::$kind, $meaning)
+            }),*],
             key: &[$($key),*],
             order: &[$($order),*],
+            $($($fact: $value,)*)?
+            ..TableSchema::PLAIN
         }),*]
     };
 }
 
 pub const TABLES: &[TableSchema] = tables! {
-    "tokens" "tokens, one row per token and chain" key ["chain", "token_address"] order ["token_address", "chain"] {
+    "tokens" "tokens, one row per token and chain" key ["chain", "token_address"] order ["token_address", "chain"] with {
+        known: Known::Figures(&[
+            ("price_as_of", &["price"]),
+            (
+                "stats_as_of",
+                &[
+                    "market_cap", "total_supply", "holders", "followers", "smart_followers", "impressions", "smart_reach",
+                    "post_engagement", "smart_engagement"
+                ],
+            ),
+        ])
+    } {
         "token_address" Address Cell "contract address of the token";
         "symbol" Text Column "ticker";
         "name" Text Column "full name";
@@ -170,9 +290,13 @@ pub const TABLES: &[TableSchema] = tables! {
         "kol_address" Address Cell "the leader's wallet";
         "handle" Text Column "social handle";
         "followers" Integer Optional "followers of the handle";
-        "engagement_rate" Float Optional "reactions per follower, fraction 0–1";
+        "engagement_rate" Float Optional "reactions per follower, fraction 0–1" fraction;
     }
-    "posts" "social posts about a token" key ["token_address", "post_id"] order ["token_address", "-published_at", "post_id"] {
+    "posts" "social posts about a token" key ["token_address", "post_id"] order ["token_address", "-published_at", "post_id"] with {
+        known: Known::Dated(RowTime::At("published_at")),
+        grows: Grows::ByParts,
+        mapped: true
+    } {
         "post_id" Text Cell "the post's id at its source";
         "token_address" Address Cell "the token it is about";
         "title" Text Optional "title or first line";
@@ -185,7 +309,13 @@ pub const TABLES: &[TableSchema] = tables! {
         "smart_engagement" Integer Optional "reactions of smart followers";
     }
     "candles" "prices: open, high, low, close and volume per interval"
-    key ["token_address", "interval", "timestamp"] order ["token_address", "interval", "timestamp"] {
+    key ["token_address", "interval", "timestamp"] order ["token_address", "interval", "timestamp"] with {
+        known: Known::Dated(RowTime::Candle),
+        newer: Newer::Replaces,
+        grows: Grows::ByParts,
+        mapped: true,
+        in_place: true
+    } {
         "token_address" Address Cell "the token";
         "timestamp" Time Cell "start of the interval";
         "open" Float Cell "first price, USD";
@@ -194,23 +324,42 @@ pub const TABLES: &[TableSchema] = tables! {
         "close" Float Cell "last price, USD";
         "volume" Float Optional "whole tokens traded";
         "interval" Text Optional "length: 1m, 5m, 1h, 4h, 1d, 1w. Default: the most frequent step between the token's rows";
-        "volume_usd" Float Optional "USD traded";
-        "source" Text Optional "exchange and market: binance-spot:UNIUSDT, bybit-perp:UNIUSDT";
+        "volume_usd" Float Optional "USD traded" sparse;
+        "source" Text Optional "exchange and market: binance-spot:UNIUSDT, bybit-perp:UNIUSDT" sparse;
     }
     "holders" "token balances of holders"
-    key ["token_address", "holder_address"] order ["token_address", "-balance", "holder_address"] {
+    key ["token_address", "holder_address"] order ["token_address", "-balance", "holder_address"] with {
+        newer: Newer::Replaces,
+        mapped: true,
+        in_place: true
+    } {
         "token_address" Address Cell "the token";
         "holder_address" Address Cell "the holder's wallet";
         "balance" Float Column "whole tokens";
     }
-    "holder_counts" "number of holders per day" key ["token_address", "date"] order ["token_address", "date"] {
+    "holder_counts" "number of holders per day" key ["token_address", "date"] order ["token_address", "date"] with {
+        known: Known::Dated(RowTime::Day("date")),
+        newer: Newer::Replaces,
+        grows: Grows::ByParts,
+        mapped: true,
+        from_node: Some(FromNode::Logs)
+    } {
         "token_address" Address Cell "the token";
         "date" Date Cell "the day";
         "holders" Integer Column "number of holders";
         "whale_balance" Float Optional "whole tokens held by whales";
     }
     "transfers" "token transfers"
-    key ["transaction_hash", "log_index"] order ["token_address", "timestamp", "block_number", "log_index"] {
+    key ["transaction_hash", "log_index"] order ["token_address", "timestamp", "block_number", "log_index"] with {
+        keyless_without: Some("log_index"),
+        known: Known::Dated(RowTime::At("timestamp")),
+        newer: Newer::Replaces,
+        grows: Grows::ByParts,
+        mapped: true,
+        ours_first: true,
+        in_place: true,
+        from_node: Some(FromNode::Logs)
+    } {
         "token_address" Address Cell "the token" ["contract_address", "erc20"];
         "timestamp" Time Optional "block time" ["block_timestamp", "block_time", "evt_block_time"];
         "block_number" Integer Optional "the block" ["evt_block_number"];
@@ -221,11 +370,18 @@ pub const TABLES: &[TableSchema] = tables! {
         "log_index" Integer Optional "index in the block's logs" ["evt_index"];
         "status" Integer Optional "1 succeeded, 0 failed";
     }
-    "blocks" "block times, used for transfers without a time" key ["block_number"] order ["block_number"] {
+    "blocks" "block times, used for transfers without a time" key ["block_number"] order ["block_number"] with {
+        known: Known::Dated(RowTime::At("timestamp")),
+        grows: Grows::ByParts
+    } {
         "block_number" Integer Cell "the block" ["number"];
         "timestamp" Time Cell "block time";
     }
-    "contracts" "contract code of tokens" key ["token_address"] order ["token_address"] {
+    "contracts" "contract code of tokens" key ["token_address"] order ["token_address"] with {
+        known: Known::Dated(RowTime::Since("created_at")),
+        ours_first: true,
+        from_node: Some(FromNode::State)
+    } {
         "token_address" Address Cell "the contract" ["address", "contract_address"];
         "bytecode" Hex Column "runtime code";
         "creation_bytecode" Hex Optional "deployment code";
@@ -238,7 +394,9 @@ pub const TABLES: &[TableSchema] = tables! {
         "constructor_types" Text Optional "constructor argument types";
         "owner" Address Optional "owner with admin rights";
     }
-    "scams" "known scam contracts" key ["address"] order ["address"] {
+    "scams" "known scam contracts" key ["address"] order ["address"] with {
+        known: Known::Dated(RowTime::Since("reported_at"))
+    } {
         "address" Address Cell "the contract";
         "name" Text Column "name it used";
         "scam_type" Text Column "rug pull, honeypot, …";
@@ -246,14 +404,18 @@ pub const TABLES: &[TableSchema] = tables! {
         "reported_at" Time Optional "time of the report";
         "source" Text Optional "reporter";
     }
-    "labels" "known facts about addresses" key ["chain", "address", "label"] order ["address", "label", "chain"] {
+    "labels" "known facts about addresses" key ["chain", "address", "label"] order ["address", "label", "chain"] with {
+        known: Known::Always
+    } {
         "address" Address Cell "the address";
         "label" Text Cell "burn, exchange, bridge, locker, liquidity_pool, deployer, …";
         "name" Text Optional "its name";
         "chain" Chain Optional "chain where the label applies";
         "source" Text Optional "source of the label";
     }
-    "dexes" "decentralized exchanges, one row per chain" key ["chain", "dex_id"] order ["dex_id", "chain"] {
+    "dexes" "decentralized exchanges, one row per chain" key ["chain", "dex_id"] order ["dex_id", "chain"] with {
+        known: Known::Always
+    } {
         "dex_id" Text Cell "slug, such as uniswap-v3";
         "name" Text Column "name";
         "chain" Chain Cell "chain of the deployment";
@@ -262,11 +424,13 @@ pub const TABLES: &[TableSchema] = tables! {
         "factory" Address Optional "factory contract";
         "total_value_locked" Float Optional "USD";
     }
-    "fee_tiers" "fee tiers of each DEX" key ["chain", "dex_id", "tier"] order ["dex_id", "chain", "fee", "tier"] {
+    "fee_tiers" "fee tiers of each DEX" key ["chain", "dex_id", "tier"] order ["dex_id", "chain", "fee", "tier"] with {
+        known: Known::Always
+    } {
         "dex_id" Text Cell "the DEX";
         "chain" Chain Optional "chain of the tier; empty: all chains";
         "tier" Text Column "name of the tier";
-        "fee" Float Column "fraction of the amount traded";
+        "fee" Float Column "fraction of the amount traded" fraction;
     }
     "pools" "liquidity pools" key ["chain", "address"] order ["chain", "address"] {
         "address" Address Cell "the pool's contract";
@@ -278,10 +442,13 @@ pub const TABLES: &[TableSchema] = tables! {
         "pair" Text Optional "token symbols, as in A/B or A/B/C";
         "liquidity" Float Optional "USD";
         "volume24h" Float Optional "USD traded in 24 hours";
-        "fee" Float Optional "trading fee, fraction of the amount";
+        "fee" Float Optional "trading fee, fraction of the amount" fraction;
         "created_at" Time Optional "creation time" ["pair_created_at"];
     }
-    "pool_events" "events in each pool" key [] order ["pool", "timestamp", "block_number"] {
+    "pool_events" "events in each pool" key [] order ["pool", "timestamp", "block_number"] with {
+        known: Known::Dated(RowTime::At("timestamp")),
+        mapped: true
+    } {
         "pool" Address Cell "the pool";
         "timestamp" Time Cell "time of the event";
         "block_number" Integer Column "the block";
@@ -298,18 +465,26 @@ pub const TABLES: &[TableSchema] = tables! {
         "amount" Float Column "whole tokens";
         "unlocks_at" Time Column "unlock time";
     }
-    "disputes" "security findings you dispute" key ["token_address", "code"] order ["token_address", "code"] {
+    "disputes" "security findings you dispute" key ["token_address", "code"] order ["token_address", "code"] with {
+        known: Known::Always
+    } {
         "token_address" Address Cell "the token";
         "code" Text Cell "finding code, such as OWNER_MINT";
         "why" Text Column "the reason";
         "until" Time Optional "end of the dispute";
     }
-    "funding" "payers of wallets' first transactions" key [] order ["to_address", "timestamp"] {
+    "funding" "payers of wallets' first transactions" key [] order ["to_address", "timestamp"] with {
+        known: Known::Dated(RowTime::At("timestamp"))
+    } {
         "from_address" Address Cell "the payer";
         "to_address" Address Cell "the funded wallet";
         "timestamp" Time Column "time of the payment";
     }
-    "yields" "yield pools" key ["pool"] order ["pool"] {
+    "yields" "yield pools" key ["pool"] order ["pool"] with {
+        first_usable: true,
+        newer: Newer::Replaces,
+        grows: Grows::BySnapshots { daily: true }
+    } {
         "pool" Text Optional "pool id. Default: protocol:chain:symbol:pool_meta";
         "protocol" Text Column "protocol that runs the pool" ["project"];
         "chain" Chain Column "the pool's chain";

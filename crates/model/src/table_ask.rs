@@ -1,6 +1,7 @@
 //! Queries of a table in place: rows in an order, the values of a column, or groups of rows.
 
 use super::address::Address;
+use crate::scalar::Scalar;
 
 /// A query of rows. How to phrase it for the source is up to the storage.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -39,7 +40,7 @@ pub struct RowsPage {
     /// Sort columns, each with whether it descends; then follow those of the table's own order.
     pub sort: Vec<(&'static str, bool)>,
     /// The preceding row, by its values in the columns of the order.
-    pub after: Vec<KeyValue>,
+    pub after: Vec<Scalar<'static>>,
     pub skip: u64,
     pub count: u64,
     /// Whether `skip` counts from the end.
@@ -53,14 +54,4 @@ pub enum Measured {
     Float(&'static str),
     /// Its values are only counted.
     Counted(&'static str),
-}
-
-/// A value in a sort column.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum KeyValue {
-    Missing,
-    Whole(i64),
-    /// The bits of a float.
-    Float(u64),
-    Text(String),
 }

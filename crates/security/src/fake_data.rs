@@ -5,7 +5,6 @@ use std::sync::Arc;
 use model::{
     address::Address,
     candles::{Candles, ChartCandles, Interval},
-    cell_value::CellValue,
     chain::Chain,
     chain_state::ChainState,
     data::{AddressRows, Data, PostRows},
@@ -16,6 +15,7 @@ use model::{
         Amount, ContractRow, DexRow, DisputeRow, FeeTierRow, FromColumns, FundingRow, GasRow, KolRow, LabelRow, LockRow, PoolEventRow,
         PoolRow, Post, PostFigures, ScamRow, TableColumns, TokenRow, TransferRow, YieldRow,
     },
+    scalar::Scalar,
     time::{HOUR_MS, Time},
     token::{Token, merge_tokens},
     transfer_sums::{TransferAnswer, TransferPart},
@@ -217,7 +217,7 @@ macro_rules! empty {
 
 impl Data for FakeData {
     empty! {
-        fn own_cells(&self, place: usize) -> Vec<(&'static str, CellValue)>;
+        fn own_cells(&self, place: usize) -> Vec<(&'static str, Scalar<'static>)>;
         fn is_approximate(&self, table: &str, column: &str) -> bool;
         fn kols_of(&self, token: &Address) -> &[KolRow];
         fn newest_post(&self) -> Option<Time>;

@@ -6,7 +6,6 @@ use crate::{Dataset, RowsOf};
 use model::{
     address::Address,
     candles::{Candles, ChartCandles, Interval},
-    cell_value::CellValue,
     chain::Chain,
     chain_state::ChainState,
     data::{AddressRows, Data, PostRows},
@@ -17,6 +16,7 @@ use model::{
         ContractRow, DexRow, DisputeRow, FeeTierRow, FundingRow, GasRow, KolRow, LabelRow, LockRow, PoolEventRow, PoolRow, Post,
         PostFigures, ScamRow, TransferRow, YieldRow,
     },
+    scalar::Scalar,
     time::Time,
     token::Token,
     transfer_sums::{TransferAnswer, TransferPart},
@@ -36,7 +36,7 @@ impl Data for Dataset {
     own! {
         fn tokens(&self) -> &[Token];
         fn token_position(&self, address: &Address) -> Option<usize>;
-        fn own_cells(&self, place: usize) -> Vec<(&'static str, CellValue)>;
+        fn own_cells(&self, place: usize) -> Vec<(&'static str, Scalar<'static>)>;
         fn has(&self, table: &str) -> bool;
         fn is_of_today(&self, table: &str) -> bool;
         fn is_unreadable(&self, table: &str) -> bool;

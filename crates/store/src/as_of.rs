@@ -1,4 +1,4 @@
-//! A dataset as it was known at an earlier time: later rows are removed. A table in this file lists the time column of each dataset table.
+//! A dataset as it was known at an earlier time: later rows are removed. The schema says which time dates a row.
 //! No file is read again and no clock is read.
 
 use std::collections::HashMap;
@@ -10,58 +10,12 @@ use crate::{Dataset, Storage, Table, frame_rows::FrameColumns, order, parquet_fi
 use model::{
     interval::Interval,
     rows::TableColumns as _,
+    schema::{Known, RowTime},
     time::{DAY_MS, SECOND_MS, Time},
     yield_rows::YieldDay,
 };
 use source::live_files::{HISTORY_BYTES_MAX, history_files};
 
-/// What says when a row was true.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum RowTime {
-    /// The time is in this column. Where some rows have a time, a row without one is removed.
-    At(&'static str),
-    /// The time is in this column. A row without one always counts.
-    Since(&'static str),
-    /// The day is in this column. The row is known once the day is over.
-    Day(&'static str),
-    /// The start of a candle; the candle is known once it has ended.
-    Candle,
-}
-
-/// Tables whose rows have a time.
-const TIMES: &[(&str, RowTime)] = &[
-    ("candles", RowTime::Candle),
-    ("posts", RowTime::At("published_at")),
-    ("holder_counts", RowTime::Day("date")),
-    ("transfers", RowTime::At("timestamp")),
-    ("blocks", RowTime::At("timestamp")),
-    ("pool_events", RowTime::At("timestamp")),
-    ("funding", RowTime::At("timestamp")),
-    ("contracts", RowTime::Since("created_at")),
-    ("scams", RowTime::Since("reported_at")),
-];
-
-/// Columns of `tokens`, grouped by the column that contains their time; without that time they are current values without history.
-const DATED: &[(&str, &[&str])] = &[
-    ("price_as_of", &["price"]),
-    (
-        "stats_as_of",
-        &[
-            "market_cap",
-            "total_supply",
-            "holders",
-            "followers",
-            "smart_followers",
-            "impressions",
-            "smart_reach",
-            "post_engagement",
-            "smart_engagement",
-        ],
-    ),
-];
-
-/// Tables that tell nothing of a market's state at some time.
-const TIMELESS: &[&str] = &["labels", "dexes", "fee_tiers", "disputes"];
 /// Rows of a table in the cache up to which it is read: those that stay are in memory.
 const ROWS_MAX: usize = 5_000_000;
 /// Rows read from the cache at a time.
@@ -74,15 +28,6 @@ pub struct AsOf {
     pub time: Time,
     /// Tables without times and without a history: their rows are current, not as of the time.
     pub unknown: Vec<&'static str>,
-}
-
-/// The column with the time or the day of a table's rows; `None` if the table has none.
-pub fn time_column(table: &str) -> Option<&'static str> {
-    let (_, time) = TIMES.iter().find(|(name, _)| *name == table)?;
-    Some(match time {
-        RowTime::At(column) | RowTime::Since(column) | RowTime::Day(column) => column,
-        RowTime::Candle => "timestamp",
-    })
 }
 
 impl Dataset {
@@ -122,10 +67,10 @@ impl Dataset {
         if let Some(snapshots) = self.snapshots(table, time, first).map_err(|reason| damaged(&reason))? {
             return Ok(Table { storage: Storage::Memory(snapshots), others: DataFrame::default(), ..table.clone() });
         }
-        let rule = TIMES.iter().find(|(known, _)| *known == name).map(|(_, rule)| *rule);
-        let Some(rule) = rule else {
-            if name == "tokens" {
-                let frame = undated_cleared(table.frame(), time, first).map_err(|error| damaged(&error))?;
+        let rule = match table.schema.known {
+            Known::Dated(rule) => rule,
+            Known::Figures(figures) => {
+                let frame = undated_cleared(table.frame(), figures, time, first).map_err(|error| damaged(&error))?;
                 // Columns of one's own, and what is said of a token once and for all.
                 let is_given = |column: &str| frame.column(column).is_ok_and(|cells| cells.null_count() < frame.height());
                 if table.others.width() > 0 || is_given("listed") {
@@ -133,23 +78,24 @@ impl Dataset {
                 }
                 return Ok(Table { storage: Storage::Memory(frame), ..table.clone() });
             }
-            if !TIMELESS.contains(&name) {
+            Known::Always => return Ok(table.clone()),
+            Known::Unknown => {
                 unknown.push(name);
+                return Ok(table.clone());
             }
-            return Ok(table.clone());
         };
         if name == "posts" {
             // How often a post was seen is known as of today alone.
             unknown.push(name);
         }
-        let mut cut = |frame: &DataFrame| rule.cut(frame, time, first);
+        let mut rows_of = |frame: &DataFrame| cut(rule, frame, time, first);
         let frame = match &table.storage {
             Storage::Memory(frame) => {
-                if rule.is_undated(frame) {
+                if is_undated(rule, frame) {
                     unknown.push(name);
                     return Ok(table.clone());
                 }
-                cut(frame).map_err(|error| damaged(&error))?
+                rows_of(frame).map_err(|error| damaged(&error))?
             }
             Storage::Large(large) => {
                 if large.height() > ROWS_MAX {
@@ -160,7 +106,7 @@ impl Dataset {
                 }
                 let parts = (0..large.height()).step_by(ROWS_AT_ONCE).map(|start| {
                     let rows = start..(start + ROWS_AT_ONCE).min(large.height());
-                    cut(&large.slice(rows, None))
+                    rows_of(&large.slice(rows, None))
                 });
                 let parts = parts.collect::<PolarsResult<Vec<_>>>().map_err(|error| damaged(&error))?;
                 order::whole(parts).map_err(|error| damaged(&error))?.unwrap_or_default()
@@ -185,7 +131,7 @@ impl Dataset {
         for file in &files {
             let frame =
                 parquet_rows(file, HISTORY_BYTES_MAX).unwrap_or_else(|| Err("a file of its history is missing or too large".to_owned()))?;
-            seen.push(RowTime::At(OBSERVED_AT).cut(&frame, time, first).and_then(with_gone).map_err(|error| error.to_string())?);
+            seen.push(cut(RowTime::At(OBSERVED_AT), &frame, time, first).and_then(with_gone).map_err(|error| error.to_string())?);
         }
         let state = || {
             let Some(whole) = order::whole(seen)? else { return Ok(table.frame().head(Some(0))) };
@@ -203,46 +149,33 @@ fn end_of(time: Time) -> i64 {
     (time.0.div_euclid(SECOND_MS) + 1) * SECOND_MS
 }
 
-impl RowTime {
-    fn column(self) -> &'static str {
-        match self {
-            Self::At(column) | Self::Since(column) | Self::Day(column) => column,
-            Self::Candle => "timestamp",
+/// Whether no row has the time that others are told by.
+fn is_undated(rule: RowTime, frame: &DataFrame) -> bool {
+    let undated = |column: &Column| column.null_count() == frame.height();
+    matches!(rule, RowTime::At(_)) && frame.height() > 0 && frame.column(rule.column()).map_or(true, undated)
+}
+
+/// The rows that were known then.
+fn cut(rule: RowTime, frame: &DataFrame, time: Time, first: &mut FirstKnown) -> PolarsResult<DataFrame> {
+    let (times, end) = (FrameColumns(frame).integers(rule.column()), end_of(time));
+    let lengths = if rule == RowTime::Candle { lengths(frame) } else { Vec::new() };
+    // The last moment that a row must wait for.
+    let moment = |row: usize, at: i64| match rule {
+        RowTime::At(_) | RowTime::Since(_) => at,
+        RowTime::Day(_) => (at + 1) * DAY_MS - 1,
+        RowTime::Candle => at + lengths[row] - 1,
+    };
+    // A contract or a scam is there before anything is written down about the market.
+    let always = matches!(rule, RowTime::Since(_));
+    let known = |(row, at): (usize, Option<i64>)| {
+        let Some(moment) = at.map(|at| moment(row, at)) else { return always };
+        if !always {
+            first.take(moment);
         }
-    }
-
-    /// Whether no row has the time that others are told by.
-    fn is_undated(self, frame: &DataFrame) -> bool {
-        let undated = |column: &Column| column.null_count() == frame.height();
-        matches!(self, Self::At(_)) && frame.height() > 0 && frame.column(self.column()).map_or(true, undated)
-    }
-
-    /// The rows that were known then.
-    fn cut(self, frame: &DataFrame, time: Time, first: &mut FirstKnown) -> PolarsResult<DataFrame> {
-        frame.filter(&BooleanChunked::from_iter_values(PlSmallStr::EMPTY, self.known(frame, time, first).into_iter()))
-    }
-
-    /// Which rows were known then.
-    fn known(self, frame: &DataFrame, time: Time, first: &mut FirstKnown) -> Vec<bool> {
-        let (times, end) = (FrameColumns(frame).integers(self.column()), end_of(time));
-        let lengths = if self == Self::Candle { lengths(frame) } else { Vec::new() };
-        // The last moment that a row must wait for.
-        let moment = |row: usize, at: i64| match self {
-            Self::At(_) | Self::Since(_) => at,
-            Self::Day(_) => (at + 1) * DAY_MS - 1,
-            Self::Candle => at + lengths[row] - 1,
-        };
-        // A contract or a scam is there before anything is written down about the market.
-        let always = matches!(self, Self::Since(_));
-        let known = |(row, at): (usize, Option<i64>)| {
-            let Some(moment) = at.map(|at| moment(row, at)) else { return always };
-            if !always {
-                first.take(moment);
-            }
-            moment < end
-        };
-        times.into_iter().enumerate().map(known).collect()
-    }
+        moment < end
+    };
+    let known: Vec<bool> = times.into_iter().enumerate().map(known).collect();
+    frame.filter(&BooleanChunked::from_iter_values(PlSmallStr::EMPTY, known.into_iter()))
 }
 
 /// When the first of the rows that have a time was known.
@@ -266,9 +199,14 @@ fn lengths(frame: &DataFrame) -> Vec<i64> {
 }
 
 /// The tokens without the figures that are later, or of no time.
-fn undated_cleared(frame: &DataFrame, time: Time, first: &mut FirstKnown) -> PolarsResult<DataFrame> {
+fn undated_cleared(
+    frame: &DataFrame,
+    dated: &[(&'static str, &'static [&'static str])],
+    time: Time,
+    first: &mut FirstKnown,
+) -> PolarsResult<DataFrame> {
     let mut frame = frame.clone();
-    for (dated_by, figures) in DATED {
+    for (dated_by, figures) in dated {
         let times = FrameColumns(&frame).integers(dated_by);
         times.iter().flatten().for_each(|at| first.take(*at));
         let rows = times.into_iter().enumerate();

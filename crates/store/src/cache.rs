@@ -89,9 +89,6 @@ impl Default for CacheOptions {
     }
 }
 
-/// The tables that may be large.
-const LARGE: &[&str] = &["candles", "posts", "holders", "holder_counts", "transfers", "pool_events"];
-
 /// A whole number that is null, as it is stored.
 const UNKNOWN: i64 = i64::MIN;
 
@@ -145,19 +142,11 @@ pub type StoredColumn = (&'static Column, StorageType);
 
 /// Columns in the file of a table that may be large: all except those in the index. None for other tables.
 pub fn stored_columns(schema: &TableSchema) -> Option<Vec<StoredColumn>> {
-    if !LARGE.contains(&schema.name) {
+    if !schema.mapped {
         return None;
     }
     let columns = schema.columns.iter().filter(|column| !in_index(schema, column.name));
     columns.map(|column| Some((column, StorageType::of(column.kind)?))).collect()
-}
-
-/// Columns that most files lack. While all cells of one are null, nothing of it is written: its region of the file stays a hole.
-const HOLLOW: &[(&str, &str)] = &[("candles", "volume_usd"), ("candles", "source")];
-
-/// Whether the column takes no room in the file while it has no values.
-fn may_be_hollow(table: &str, column: &str) -> bool {
-    HOLLOW.contains(&(table, column))
 }
 
 /// The column that rows are grouped by: the token, or the pool for events.
@@ -177,8 +166,8 @@ mod tests {
 
     #[test]
     fn every_table_that_may_be_large_can_be_kept() {
-        for name in LARGE {
-            let schema = schema::table(name).expect("a table of the schema");
+        for schema in schema::TABLES.iter().filter(|schema| schema.mapped) {
+            let name = schema.name;
             let columns = stored_columns(schema).unwrap_or_else(|| panic!("{name} has a column of a kind that is not kept"));
             assert!(!columns.is_empty(), "{name}");
             assert_eq!(schema.column(group_column(schema)).map(|column| column.kind), Some(Kind::Address), "{name}");

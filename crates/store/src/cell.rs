@@ -4,7 +4,7 @@ use polars::prelude::{AnyValue, Column, DataFrame, DataType};
 
 use crate::grid::Grid;
 use model::{
-    cell_value::CellValue,
+    scalar::Scalar,
     schema::Kind,
     time::{Day, Time},
 };
@@ -23,7 +23,7 @@ pub fn kind_of(column: &Column) -> Kind {
 }
 
 /// The cell in `row` of the column `name`; `Missing` if there is no such column or row.
-pub fn value(grid: &Grid, name: &str, row: usize) -> CellValue {
+pub fn value(grid: &Grid, name: &str, row: usize) -> Scalar<'static> {
     match grid {
         Grid::Memory(frame) => in_frame(frame, name, row),
         Grid::Large(table) => in_frame(&table.slice(row..row + 1, Some(&[name])), name, 0),
@@ -31,22 +31,24 @@ pub fn value(grid: &Grid, name: &str, row: usize) -> CellValue {
 }
 
 /// Like `value`, for a frame.
-pub fn in_frame(frame: &DataFrame, name: &str, row: usize) -> CellValue {
-    let Ok(column) = frame.column(name) else { return CellValue::Missing };
-    column.get(row).map_or(CellValue::Missing, |value| of(&value))
+pub fn in_frame(frame: &DataFrame, name: &str, row: usize) -> Scalar<'static> {
+    let Ok(column) = frame.column(name) else { return Scalar::Missing };
+    column.get(row).map_or(Scalar::Missing, |value| of(&value))
 }
 
-fn of(value: &AnyValue<'_>) -> CellValue {
+fn of(value: &AnyValue<'_>) -> Scalar<'static> {
     match value {
-        AnyValue::Null => CellValue::Missing,
-        AnyValue::Boolean(flag) => CellValue::Flag(*flag),
-        AnyValue::String(text) => CellValue::Text((*text).to_owned()),
-        AnyValue::StringOwned(text) => CellValue::Text(text.to_string()),
-        AnyValue::Float32(number) => CellValue::Float(f64::from(*number)),
-        AnyValue::Float64(number) => CellValue::Float(*number),
-        AnyValue::Date(day) => CellValue::Day(Day(*day)),
-        AnyValue::Datetime(ticks, unit, _) | AnyValue::DatetimeOwned(ticks, unit, _) => CellValue::Time(Time(milliseconds(*ticks, *unit))),
-        AnyValue::List(members) => CellValue::List(members.iter().map(|member| member.get_str().unwrap_or_default().to_owned()).collect()),
-        other => other.extract::<i64>().map_or_else(|| CellValue::Text(other.to_string()), CellValue::Integer),
+        AnyValue::Null => Scalar::Missing,
+        AnyValue::Boolean(flag) => Scalar::Flag(*flag),
+        AnyValue::String(text) => Scalar::text((*text).to_owned()),
+        AnyValue::StringOwned(text) => Scalar::text(text.to_string()),
+        AnyValue::Float32(number) => Scalar::Float(f64::from(*number)),
+        AnyValue::Float64(number) => Scalar::Float(*number),
+        AnyValue::Date(day) => Scalar::Day(Day(*day)),
+        AnyValue::Datetime(ticks, unit, _) | AnyValue::DatetimeOwned(ticks, unit, _) => Scalar::Time(Time(milliseconds(*ticks, *unit))),
+        AnyValue::List(members) => {
+            Scalar::List(members.iter().map(|member| member.get_str().unwrap_or_default().to_owned().into()).collect())
+        }
+        other => other.extract::<i64>().map_or_else(|| Scalar::text(other.to_string()), Scalar::Whole),
     }
 }

@@ -3,7 +3,6 @@
 
 mod kept;
 mod nodes;
-mod proved;
 mod read;
 mod token_state;
 mod tokens;

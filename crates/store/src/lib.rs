@@ -37,7 +37,7 @@ use std::{collections::HashMap, path::PathBuf, sync::Arc};
 use polars::prelude::{Column, DataFrame};
 
 pub use self::{
-    as_of::{AsOf, time_column},
+    as_of::AsOf,
     by_token::RowsOf,
     table::{RemoteOrigin, SourcePosition, Storage, Table, TableFile},
 };
@@ -47,13 +47,13 @@ use crate::{
 };
 use model::{
     address::Address,
-    cell_value::CellValue,
     day_counts::DayCounts,
     names,
     rows::{
         ContractRow, CreationRow, DexRow, DisputeRow, FeeTierRow, FundingRow, GasRow, HolderRow, KolRow, LabelRow, LockRow, PoolEventRow,
         PoolRow, Post, ScamRow, TransferRow, YieldRow,
     },
+    scalar::Scalar,
     schema::{TABLES, TableSchema},
     table_state::TableState,
     time::Time,
@@ -198,9 +198,9 @@ impl Dataset {
     }
 
     /// Non-empty cells outside the schema of the token at index `place` of `tokens()`.
-    pub fn own_cells(&self, place: usize) -> Vec<(&'static str, CellValue)> {
+    pub fn own_cells(&self, place: usize) -> Vec<(&'static str, Scalar<'static>)> {
         let cell = |column: &OwnColumn| (column.name, cell::in_frame(&self.token_others, column.name, place));
-        self.own_columns.iter().map(cell).filter(|(_, value)| *value != CellValue::Missing).collect()
+        self.own_columns.iter().map(cell).filter(|(_, value)| *value != Scalar::Missing).collect()
     }
 
     /// Whether `dataset.toml` declares the column approximate.

@@ -5,14 +5,11 @@ use std::collections::HashMap;
 use polars::prelude::{Column, DataFrame, IdxCa, PlSmallStr, PolarsResult};
 
 use crate::order;
-use model::schema::TableSchema;
+use model::schema::{Newer, TableSchema};
 
 /// Columns of the history: when a row was seen, and whether it had disappeared by then.
 pub const OBSERVED_AT: &str = "observed_at";
 pub const GONE: &str = "gone";
-
-/// Tables whose newer row replaces the older one whole. In the others a null does not overwrite a value.
-const MEASURED: &[&str] = &["candles", "holders", "holder_counts", "transfers", "yields"];
 
 /// A history frame with the column `gone`, which files of earlier versions lack; other frames unchanged.
 pub fn with_gone(mut frame: DataFrame) -> PolarsResult<DataFrame> {
@@ -46,7 +43,7 @@ pub fn newest(schema: &TableSchema, frame: DataFrame) -> PolarsResult<DataFrame>
         return Ok(frame);
     }
     let kept: Vec<u32> = (0..hashes.len()).filter(|row| last.get(&hashes[*row]) == Some(row)).map(|row| row as u32).collect();
-    let measured = MEASURED.contains(&schema.name);
+    let measured = schema.newer == Newer::Replaces;
     let mut columns = Vec::with_capacity(frame.width());
     for cells in frame.columns() {
         let mut places = kept.clone();

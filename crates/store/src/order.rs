@@ -22,9 +22,6 @@ use crate::frame_rows::FromFrame;
 use model::{rows::YieldRow, schema::TableSchema};
 use source::text_runs::runs_of;
 
-/// The table in which the first usable row of a key wins instead of the last: lists of pools repeat a pool with worse values.
-pub const FIRST_USABLE: &str = "yields";
-
 /// Rows from which sorting runs on several threads.
 const PARALLEL_ROWS: usize = 100_000;
 
@@ -57,7 +54,7 @@ pub fn in_runs(schema: &TableSchema, frame: &mut DataFrame) -> PolarsResult<Opti
     rows_at(frame, runs.into_iter().flat_map(|(_, rows)| rows.start as IdxSize..rows.end as IdxSize).collect()).map(Some)
 }
 
-/// Drops all but the last row for each key (in `FIRST_USABLE`, all but the first usable one); also returns the positions of the dropped
+/// Drops all but the last row for each key (where the schema says so, all but the first usable one); also returns the positions of the dropped
 /// rows.
 pub fn without_repeats(schema: &TableSchema, frame: DataFrame) -> PolarsResult<(DataFrame, Vec<usize>)> {
     if schema.key.is_empty() || frame.height() == 0 {
@@ -69,7 +66,7 @@ pub fn without_repeats(schema: &TableSchema, frame: DataFrame) -> PolarsResult<(
     if dropped.is_empty() {
         return Ok((frame, dropped));
     }
-    if schema.name == FIRST_USABLE {
+    if schema.first_usable {
         dropped = all_but_first_usable(&hashes, &YieldRow::rows(&frame));
     }
     dropped.sort_unstable();
@@ -84,7 +81,7 @@ pub fn without_repeats(schema: &TableSchema, frame: DataFrame) -> PolarsResult<(
 /// it is sorted: compressed text may contain any number of them.
 pub fn repeated_whole(schema: &TableSchema, frame: &DataFrame) -> PolarsResult<Vec<bool>> {
     let mut repeated = vec![false; frame.height()];
-    if schema.key.is_empty() || schema.name == FIRST_USABLE {
+    if schema.key.is_empty() || schema.first_usable {
         return Ok(repeated);
     }
     let (keys, keyless) = (hashes(frame, schema.key)?, keyless(schema, frame)?);

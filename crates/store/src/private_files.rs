@@ -17,7 +17,7 @@ use crate::wall_clock::now;
 /// Name of a file that is being written, before it takes its place.
 const UNFINISHED: (&str, &str) = (".tokendeck-", ".tmp");
 
-/// Notices about damaged files that were not logged.
+/// Notices about the user's files that were not logged.
 static NOTICES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// The notices since the last call, for the user.
@@ -25,7 +25,8 @@ pub fn take_notices() -> Vec<String> {
     std::mem::take(&mut *NOTICES.locked())
 }
 
-fn notify(notice: String) {
+/// Adds a notice for the user.
+pub fn notify(notice: String) {
     if tracing::dispatcher::has_been_set() {
         tracing::warn!("{notice}");
     } else {

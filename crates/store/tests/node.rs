@@ -183,44 +183,6 @@ fn a_node_that_fails_is_told_of_in_words() {
 }
 
 #[test]
-fn a_node_that_must_prove_what_it_says_is_not_believed() {
-    let (node, folder) = (FakeNode::start(), folder(TOKENS));
-    let dataset = load(folder.path(), &wire_of(vec![Source { verify: true, ..source("mainnet", &node.url()) }], Consent::Always));
-    let reason = fetch(&dataset, &missing(1, 1)).expect_err("a lie");
-    assert!(reason.contains("returned data that its proofs don't confirm (`verify` in config.toml): the block 0x"), "{reason}");
-    // A block, an account and a slot of a real chain.
-    let recorded: serde_json::Value = serde_json::from_str(include_str!("../../wire/src/node/proofs.json")).expect("JSON");
-    let bytes = |value: &serde_json::Value| const_hex::decode(value.as_str().expect("hex")).expect("hex");
-    let (block, proof) = (&recorded["block"], &recorded["proofs"][1]);
-    let address = Address(bytes(&proof["address"]).try_into().expect("20 bytes"));
-    let word = |value: &serde_json::Value| -> [u8; 32] {
-        let digits = value.as_str().expect("hex").trim_start_matches("0x");
-        const_hex::decode_to_array(format!("{digits:0>64}")).expect("a word")
-    };
-    let slots = [&proof["storageProof"][0], &proof["storageProof"][1]];
-    let asked = MissingState {
-        accounts: [].into(),
-        slots: slots.iter().map(|slot| (address, word(&slot["key"]))).collect(),
-        ..MissingState::default()
-    };
-    node.set().proofs = Some((block.clone(), proof.clone()));
-    let state = fetch(&dataset, &asked).expect("proved");
-    for slot in slots {
-        assert_eq!(state.slot(&address, &word(&slot["key"])), Some(word(&slot["value"])));
-    }
-    let reason = fetch(&dataset, &MissingState { accounts: [address].into(), ..asked.clone() }).expect_err("another code");
-    assert!(reason.contains(&format!("`{address}`: the code")), "{reason}");
-    let mut lie = proof.clone();
-    lie["storageProof"][0]["value"] = "0x5".into();
-    node.set().proofs = Some((block.clone(), lie));
-    let anew = load(folder.path(), &wire_of(vec![Source { verify: true, ..source("mainnet", &node.url()) }], Consent::Always));
-    anew.chain_states().expect("a node").forget_all();
-    fs::remove_dir_all(folder.path().join("live")).expect("removed");
-    let reason = fetch(&anew, &asked).expect_err("a lie");
-    assert!(reason.contains(&format!("`{address}`: the slot 0x")), "{reason}");
-}
-
-#[test]
 fn a_node_that_is_away_or_of_another_chain_is_not_used() {
     let (node, data) = (FakeNode::start(), folder(TOKENS));
     node.set().chain_id = 5;

@@ -9,12 +9,13 @@ mod layout;
 mod listing;
 mod sorting;
 
+use model::scalar::Scalar;
 use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::Value as Json;
 
 pub use self::{
     cursor::{Cursor, ListEvent},
-    field::{CellContext, Field, ListRow, Value},
+    field::{CellContext, Field, ListRow},
     layout::ColumnLayout,
     listing::Listing,
     sorting::{SortColumn, Sorting},
@@ -23,7 +24,7 @@ use crate::{keymap::Action, view::Context};
 use query::question::{
     fields,
     filter::{self, Filter, FilterColumn, RowsLeftOut},
-    list::{Listed, SortKey, sort_rows},
+    list::{Listed, sort_rows},
     order::Order,
     parameter::TokenReader,
 };
@@ -54,13 +55,13 @@ pub trait Fields: Sized + 'static {
     }
 
     /// The row's value in a filter column.
-    fn value<'a>(row: ListRow<'a, Self>, key: &str) -> Value<'a> {
+    fn value<'a>(row: ListRow<'a, Self>, key: &str) -> Scalar<'a> {
         List::<Self>::field(key).map_or_else(|| Self::own(row, key), |field| (field.value)(row))
     }
 
     /// The row's value in a custom column of the data.
-    fn own<'a>(_: ListRow<'a, Self>, _key: &str) -> Value<'a> {
-        Value(None)
+    fn own<'a>(_: ListRow<'a, Self>, _key: &str) -> Scalar<'a> {
+        Scalar::Missing
     }
 
     /// Whether an empty cell of the column is missing data, not still to be computed.
@@ -70,12 +71,12 @@ pub trait Fields: Sized + 'static {
 
     /// The cell of a column without its own rendering.
     fn cell(row: ListRow<'_, Self>, key: &str) -> Cell {
-        Self::value(row, key).cell()
+        field::cell_of(Self::value(row, key))
     }
 
     /// The row's sort key in a column.
-    fn sort_key(row: ListRow<'_, Self>, key: &str) -> Option<SortKey> {
-        List::<Self>::field(key).map_or_else(|| Self::own(row, key).0.and_then(SortKey::of), |field| field.sort_key(row))
+    fn sort_key(row: ListRow<'_, Self>, key: &str) -> Option<Scalar<'static>> {
+        List::<Self>::field(key).map_or_else(|| Self::own(row, key).sort_key(), |field| field.sort_key(row))
     }
 
     /// Parses a filter over these columns.
@@ -420,7 +421,7 @@ impl<L: Fields> List<L> {
         let mut left_out = RowsLeftOut::of(&self.filter);
         let mut holds = |row| {
             let row = ListRow { given: row };
-            self.filter.keeps(|key| L::value(row, key).0, |key| L::lacks(row, key), &mut left_out)
+            self.filter.keeps(|key| L::value(row, key), |key| L::lacks(row, key), &mut left_out)
         };
         let kept = |place: &usize| self.filter.is_empty() || row(*place).is_some_and(&mut holds);
         let mut order: Vec<u32> = places.into_iter().filter(kept).map(|place| place as u32).collect();

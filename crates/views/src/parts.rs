@@ -11,18 +11,14 @@ use analysis::market::TokenSummary;
 use model::{
     address::Address,
     format::{self, many},
+    scalar::Scalar,
     table_state::TableState,
     time::Day,
 };
 pub(super) use query::document::score_text;
 use query::{
     document::{Tone, tone_of_score},
-    question::{
-        fields,
-        filter::{FieldValue, RowsLeftOut},
-        search::row::TokenRow,
-        timeframes::TIMEFRAMES,
-    },
+    question::{fields, filter::RowsLeftOut, search::row::TokenRow, timeframes::TIMEFRAMES},
 };
 use widgets::{put, put_right, put_wrapped, table::Cell, text, theme::Role};
 
@@ -227,8 +223,8 @@ pub(super) fn token_texts(column: &str, context: &Context<'_>) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for token in context.snapshot.map_or(&[][..], |snapshot| &snapshot.market.tokens).iter().take(TEXTS_LOOKED_AT) {
         let texts = match TokenRow::plain(token).field(column) {
-            Some(FieldValue::Text(text)) => vec![text.into_owned()],
-            Some(FieldValue::List(members)) => members.into_iter().map(std::borrow::Cow::into_owned).collect(),
+            Scalar::Text(text) => vec![text.into_owned()],
+            Scalar::List(members) => members.into_iter().map(std::borrow::Cow::into_owned).collect(),
             _ => Vec::new(),
         };
         for text in texts {
@@ -282,7 +278,7 @@ mod tests {
         let mut left_out = RowsLeftOut::of(&filter);
         let mut seen = Vec::new();
         for row in [(Some(3.0), Some(60.0)), (None, Some(60.0)), (None, None), (None, Some(9.0))] {
-            let field = |column: &str| if column == "age" { row.0 } else { row.1 }.map(FieldValue::Number);
+            let field = |column: &str| Scalar::from(if column == "age" { row.0 } else { row.1 });
             filter.keeps(field, |_| true, &mut left_out);
             seen.push(with_left_out("1 of 4".to_owned(), &left_out, 40));
         }

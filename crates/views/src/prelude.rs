@@ -7,7 +7,7 @@ pub(super) use serde_json::{Value as Json, json};
 pub(super) use super::{inset, listing, parts::*, thin_bar};
 pub(super) use crate::{
     keymap::{Action, ViewId},
-    list::{CellContext, Field, Fields, List, ListEvent, ListFrame, ListRow, Listing, Value},
+    list::{CellContext, Field, Fields, List, ListEvent, ListFrame, ListRow, Listing},
     view::{Context, EditedLine, Effect, Export, HttpRequest, View, ViewQuestion},
     words,
 };
@@ -15,11 +15,12 @@ pub(super) use model::{
     address::Address,
     error::Problem,
     format::{self, MISSING, many},
+    scalar::Scalar,
     time::Time,
 };
 pub(super) use query::question::{
     Question,
-    filter::{AddressOf, ColumnKind, FieldValue},
+    filter::{AddressOf, ColumnKind},
     order::Order,
     parameter::TokenReader,
     snapshot::Snapshot,

@@ -137,9 +137,9 @@ pub(super) fn own_fields<L: Fields>(dataset: &Dataset) -> Vec<Field<L>> {
         let figure = matches!(kind, ColumnKind::Number | ColumnKind::Duration);
         let width = (text::width(name) as u16).clamp(6, 16);
         let field = if figure {
-            Field::figure(name, name, width, 60, |_| Value(None))
+            Field::figure(name, name, width, 60, |_| Scalar::Missing)
         } else {
-            Field::text(name, name, [width, 24], 60, |_| Value(None))
+            Field::text(name, name, [width, 24], 60, |_| Scalar::Missing)
         };
         let field = if kind == ColumnKind::Time { field.largest_first() } else { field };
         Some(field.of(kind))

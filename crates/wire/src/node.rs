@@ -4,7 +4,6 @@
 mod answer;
 mod batch_size;
 mod method;
-mod proof;
 mod server;
 
 use std::{
@@ -19,7 +18,6 @@ use self::server::NodeServer;
 pub use self::{
     answer::{CallRefusal, bytes, number, word},
     method::{NodeCall, READ_METHODS, ReadMethod},
-    proof::{ProvedAccount, account as proved_account, state_root},
 };
 use super::{
     Fault, Wire, locked,
@@ -124,11 +122,6 @@ impl Wire {
 }
 
 impl ChainNode {
-    /// Whether accounts and slots must be proved.
-    pub fn verifies(&self) -> bool {
-        self.servers.iter().any(|server| server.source.verify)
-    }
-
     /// Runs all calls on one node. Fails if no node responds.
     pub fn ask(&self, calls: Vec<NodeCall>, stopped: &dyn Fn() -> bool) -> Result<NodeAnswers, Fault> {
         self.wire.afford(calls.iter().map(NodeCall::weight).sum())?;

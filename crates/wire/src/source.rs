@@ -27,8 +27,6 @@ pub struct Source {
     pub url_env: String,
     /// For a node: short name of its chain.
     pub chain: String,
-    /// For a node: whether it must prove accounts and slots.
-    pub verify: bool,
     /// Environment variable with a bearer token.
     pub token_env: String,
     /// Whether it is accessed without credentials.

@@ -1,11 +1,12 @@
 //! The job list: its filterable and sortable columns, and one page of the matching jobs.
 
+use model::scalar::Scalar;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Job, JobStatus, Jobs, created};
 use crate::question::{
-    filter::{AddressOf, FieldValue, Filter},
+    filter::{AddressOf, Filter},
     list::{Rows, listed},
     order::Order,
 };
@@ -33,13 +34,13 @@ pub struct JobsWanted {
 }
 
 listed!(Job ["job_id", "status", "tokens_used", "tasks"] {
-    "job_id": Text ["job", "id"].searched() = |job| Some(FieldValue::text(&job.job_id));
-    "status": Text [].of_words(statuses).searched() = |job| Some(FieldValue::text(job.status.word()));
+    "job_id": Text ["job", "id"].searched() = |job| Scalar::text(&job.job_id);
+    "status": Text [].of_words(statuses).searched() = |job| Scalar::text(job.status.word());
     // By their addresses.
-    "tokens": List ["token"].searched().addresses(AddressOf::Tokens) = |job| FieldValue::list(job.tasks.iter().filter_map(|task| Some(task.task_id.split_once('-')?.1)));
-    "tasks": Number [] = |job| Some(FieldValue::Number(job.tasks.len() as f64));
-    "tokens_used": Number ["used"] = |job| Some(FieldValue::Number(job.tokens_used as f64));
-    "created_at": Time ["created"] = |job| created(&job.job_id).map(FieldValue::Time);
+    "tokens": List ["token"].searched().addresses(AddressOf::Tokens) = |job| Scalar::list(job.tasks.iter().filter_map(|task| Some(task.task_id.split_once('-')?.1)));
+    "tasks": Number [] = |job| Scalar::Float(job.tasks.len() as f64);
+    "tokens_used": Number ["used"] = |job| Scalar::Float(job.tokens_used as f64);
+    "created_at": Time ["created"] = |job| created(&job.job_id).into();
 });
 
 fn statuses() -> Vec<&'static str> {

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{
     Question,
-    filter::{FieldValue, Filter},
+    filter::Filter,
     known_token,
     list::{Listed as _, Rows, SORT, conditions, filter_and_sort, listed, only, sort},
     order::Order,
@@ -22,6 +22,7 @@ use model::{
     chain::Chain,
     error::{Code, Problem, Result},
     rows::DexRow,
+    scalar::Scalar,
 };
 
 request! {
@@ -149,11 +150,11 @@ impl DexEntry {
 }
 
 listed!(DexEntry {
-    "dex_id": Text ["id", "dex"] = |dex| Some(FieldValue::text(&dex.dex_id));
-    "name": Text [] = |dex| dex.name.as_deref().map(FieldValue::text);
-    "chain": Chain [] = |dex| Some(FieldValue::text(dex.chain.as_str()));
-    "version": Text [] = |dex| dex.version.as_deref().map(FieldValue::text);
-    "router": Text [] = |dex| dex.router.map(|address| FieldValue::text(address.to_string()));
-    "factory": Text [] = |dex| dex.factory.map(|address| FieldValue::text(address.to_string()));
-    "total_value_locked": Number ["tvl"] = |dex| dex.total_value_locked.map(FieldValue::Number);
+    "dex_id": Text ["id", "dex"] = |dex| Scalar::text(&dex.dex_id);
+    "name": Text [] = |dex| dex.name.as_deref().into();
+    "chain": Chain [] = |dex| Scalar::text(dex.chain.as_str());
+    "version": Text [] = |dex| dex.version.as_deref().into();
+    "router": Text [] = |dex| dex.router.map(|address| address.to_string()).into();
+    "factory": Text [] = |dex| dex.factory.map(|address| address.to_string()).into();
+    "total_value_locked": Number ["tvl"] = |dex| dex.total_value_locked.into();
 });

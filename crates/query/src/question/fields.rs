@@ -10,7 +10,7 @@ pub use self::compute::{figures, is_by_patterns, is_of_candles, of_candles, prec
 pub use super::figure::{FigureValue, Figures};
 use super::{
     caches::security::SecuritySummary,
-    filter::{AddressOf, ColumnKind, ColumnValues, FieldValue, FilterColumn},
+    filter::{AddressOf, ColumnKind, ColumnValues, FilterColumn},
     list::Listed,
 };
 use analysis::{
@@ -22,6 +22,7 @@ use analysis::{
 use model::{
     candles::{Candles, Interval},
     chain::Chain,
+    scalar::Scalar,
     time::Time,
 };
 
@@ -85,18 +86,18 @@ macro_rules! columns {
                 "price_history", $($known,)* OWN_COLUMNS, $($name,)*
             ];
 
-            fn field(&self, column: &str) -> Option<FieldValue<'_>> {
-                if is_computed(column) { self.figures.get(column)?.field() } else { value(&self.summary, column) }
+            fn field(&self, column: &str) -> Scalar<'_> {
+                if is_computed(column) { self.figures.get(column).map(FigureValue::field).into() } else { value(&self.summary, column) }
             }
         }
 
         /// The token's value in a column that is not computed.
-        pub fn value<'a>(token: &'a TokenSummary, column: &str) -> Option<FieldValue<'a>> {
-            type Read = for<'t> fn(&'t TokenSummary) -> Option<FieldValue<'t>>;
+        pub fn value<'a>(token: &'a TokenSummary, column: &str) -> Scalar<'a> {
+            type Read = for<'t> fn(&'t TokenSummary) -> Scalar<'t>;
             let read: Read = match column {
                 $($every => $every_value,)*
                 $($known => $known_value,)*
-                _ => return None,
+                _ => return Scalar::Missing,
             };
             read(token)
         }
@@ -108,42 +109,42 @@ const OWN_COLUMNS: &str = "own";
 
 columns! {
     every {
-        "symbol": Text [].searched() = |token| token.symbol.as_deref().map(FieldValue::text);
-        "name": Text [].searched() = |token| token.name.as_deref().map(FieldValue::text);
-        "token_address": Text ["address"].addresses(AddressOf::Tokens) = |token| Some(FieldValue::text(token.token_address.to_string()));
-        "chain": Chain ["chains"].of_chains(Vec::new()) = |token| FieldValue::list(token.chains.iter().map(Chain::as_str));
-        "price": Number [] = |token| token.price.map(FieldValue::Number);
-        "price_change_24h": Number ["24h", "change"] = |token| token.price_change_24h.map(FieldValue::Number);
-        "market_cap": Number ["cap", "mcap"] = |token| token.market_cap.map(FieldValue::Number);
-        "holders": Number [] = |token| token.holders.map(|count| FieldValue::Number(count as f64));
-        "holders_growth": Number ["growth"] = |token| token.holders_growth.map(FieldValue::Number);
+        "symbol": Text [].searched() = |token| token.symbol.as_deref().into();
+        "name": Text [].searched() = |token| token.name.as_deref().into();
+        "token_address": Text ["address"].addresses(AddressOf::Tokens) = |token| Scalar::text(token.token_address.to_string());
+        "chain": Chain ["chains"].of_chains(Vec::new()) = |token| Scalar::list(token.chains.iter().map(Chain::as_str));
+        "price": Number [] = |token| token.price.into();
+        "price_change_24h": Number ["24h", "change"] = |token| token.price_change_24h.into();
+        "market_cap": Number ["cap", "mcap"] = |token| token.market_cap.into();
+        "holders": Number [] = |token| token.holders.into();
+        "holders_growth": Number ["growth"] = |token| token.holders_growth.into();
     }
     added {
         "created_at": Time ["created"], Time, "Deployment time of the contract; null if unknown."
-            = |token| token.created_at.map(FieldValue::Time);
-        "age": Duration [], f64, "Days from deployment to the newest time in the data." = |token| token.age.map(FieldValue::Duration);
-        "as_of": Time ["asof"], Time, "Start of the last candle." = |token| token.last_candle.map(|last| FieldValue::Time(last.start));
+            = |token| token.created_at.into();
+        "age": Duration [], f64, "Days from deployment to the newest time in the data." = |token| token.age.map(Scalar::Duration).into();
+        "as_of": Time ["asof"], Time, "Start of the last candle." = |token| token.last_candle.map(|last| last.start).into();
         "price_as_of": Time [], Time, "Time of the price: from the file, or the start of the candle that supplied it; null if unknown."
-            = |token| token.price_as_of.map(FieldValue::Time);
+            = |token| token.price_as_of.into();
         "market_cap_as_of": Time ["cap_as_of"], Time,
             "Time of the market cap: from the file, or the earlier time of price and supply if it is their product; null if unknown."
-            = |token| token.market_cap_as_of.map(FieldValue::Time);
+            = |token| token.market_cap_as_of.into();
         "holders_as_of": Time [], Time, "Time of the holder count, from the file; null if unknown."
-            = |token| token.holders_as_of.map(FieldValue::Time);
+            = |token| token.holders_as_of.into();
         "volume_24h": Number ["vol", "volume"], f64,
             "USD traded in the 24 hours up to the end of the last candle: the sum over those candles of `volume_usd`, or of volume × \
             close where that is unknown; if they do not reach back a day or a volume is unknown, the sum of `volume24h` over the \
-            token's pools; null if the candles are stale." = |token| token.volume_24h.map(FieldValue::Number);
+            token's pools; null if the candles are stale." = |token| token.volume_24h.into();
         "liquidity": Number ["liq"], f64, "USD: the sum of `liquidity` over the token's pools."
-            = |token| token.liquidity.map(FieldValue::Number);
+            = |token| token.liquidity.into();
         "price_change_1h": Number ["1h"], f64,
             "Percent change over the last hour; null if no close from that long ago is known, or if the candles are stale: more than \
-            three candles behind the newest from their source, or three days behind the other tokens." = |token| token.price_change_1h.map(FieldValue::Number);
+            three candles behind the newest from their source, or three days behind the other tokens." = |token| token.price_change_1h.into();
         "price_change_7d": Number ["7d"], f64, "Percent change over the last 7 days; null under the same conditions as for the last hour."
-            = |token| token.price_change_7d.map(FieldValue::Number);
+            = |token| token.price_change_7d.into();
         "price_change_30d": Number ["30d"], f64, "Percent change over the last 30 days; null under the same conditions as for the last \
             hour."
-            = |token| token.price_change_30d.map(FieldValue::Number);
+            = |token| token.price_change_30d.into();
     }
     computed {
         "trend": Text [].of_words(trends), Trend, "Trend label of the trendline analysis; null without candles." = FigureSource::Trend;
@@ -163,13 +164,13 @@ columns! {
             daily candles." = FigureSource::Patterns(|answer| Some(answer.signal.map_or(TradeAction::Hold, |signal| signal.action).into()));
         "securityScore": Number ["score"], i64,
             "Security score; null without security data, and if the recommendation is `NOT ENOUGH DATA`."
-            = FigureSource::Security(|summary| summary.known_score().map_or(FigureValue::Unknown, FigureValue::Integer));
+            = FigureSource::Security(|summary| summary.known_score().map_or(FigureValue::Unknown, |score| FigureValue::Value(Scalar::Whole(score))));
         "recommendation": Text [], String,
             "Leading word of the security recommendation; null without security data. `NOT ENOUGH DATA` means that the score is unknown."
-            = FigureSource::Security(|summary| FigureValue::Word(summary.recommendation));
+            = FigureSource::Security(|summary| FigureValue::Value(Scalar::text(summary.recommendation)));
         "security_changed": Flag [], bool,
             "Whether code, owner, taxes, trades or owner privileges differ from the previous scan, of the on-chain state or, while the \
-            program runs, of the files; false after a single scan, null without security data." = FigureSource::Security(|summary| FigureValue::Flag(summary.changed));
+            program runs, of the files; false after a single scan, null without security data." = FigureSource::Security(|summary| FigureValue::Value(Scalar::Flag(summary.changed)));
         "rsi_14": Number ["rsi"], f64,
             "Relative strength index (RSI) over 14 daily candles, 0–100, at the last candle, as in \
             `/technical/{contractAddress}/indicators`; null with fewer candles, or if they end long before the newest in the data." = FigureSource::Days(|days| Indicator::Rsi(14).last(days));

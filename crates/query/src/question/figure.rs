@@ -1,26 +1,22 @@
 //! The metrics that `fields` adds to a token: their values in results, in conditions and in sort orders. `fields` computes and describes
 //! them.
 
+use model::scalar::Scalar;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::filter::FieldValue;
 use analysis::{
     patterns::{AdviceWord, Pattern, Status, TradeAction},
     trendlines::Trend,
 };
-use model::time::{DAY_MS, Time};
+use model::time::DAY_MS;
 
 /// A metric of a token.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FigureValue {
-    Number(f64),
-    Integer(i64),
+    Value(Scalar<'static>),
     /// A figure that exists and is not known: null in answers, `?` on screens; it sorts last and meets no condition.
     Unknown,
-    Flag(bool),
-    Time(Time),
-    Word(&'static str),
     /// A word that sorts by this rank: rising trends and buy advice are high.
     Ranked(&'static str, f64),
     /// A pattern, which sorts by its confidence, and its status, which is for display alone.
@@ -31,43 +27,44 @@ pub enum FigureValue {
 
 impl FigureValue {
     /// The figure of a token's own value; ages are in days.
-    pub(super) fn of(value: &FieldValue<'_>) -> Option<Self> {
+    pub(super) fn of(value: &Scalar<'_>) -> Option<Self> {
         match value {
-            FieldValue::Number(number) => Some(Self::Number(*number)),
-            FieldValue::Time(time) => Some(Self::Time(*time)),
-            FieldValue::Duration(length) => Some(Self::Number(*length as f64 / DAY_MS as f64)),
-            FieldValue::Text(_) | FieldValue::List(_) | FieldValue::Flag(_) | FieldValue::Day(_) => None,
+            Scalar::Float(number) => Some(Self::number(*number)),
+            Scalar::Time(time) => Some(Self::Value(Scalar::Time(*time))),
+            Scalar::Duration(length) => Some(Self::number(*length as f64 / DAY_MS as f64)),
+            _ => None,
         }
     }
 
+    pub const fn number(number: f64) -> Self {
+        Self::Value(Scalar::Float(number))
+    }
+
     /// The value that a condition compares.
-    pub fn field(&self) -> Option<FieldValue<'static>> {
+    pub fn field(&self) -> Scalar<'static> {
         match self {
-            Self::Number(number) => Some(FieldValue::Number(*number)),
-            Self::Integer(number) => Some(FieldValue::Number(*number as f64)),
-            Self::Flag(flag) => Some(FieldValue::Flag(*flag)),
-            Self::Time(time) => Some(FieldValue::Time(*time)),
-            Self::Word(_) | Self::Ranked(..) | Self::Pattern(..) => self.word().map(FieldValue::text),
-            Self::Unknown | Self::Own(_) => None,
+            Self::Value(value) => value.clone(),
+            Self::Ranked(word, _) => Scalar::text(*word),
+            Self::Pattern(pattern, _) => Scalar::text(pattern.name.word()),
+            Self::Unknown | Self::Own(_) => Scalar::Missing,
         }
     }
 
     /// The value that sorting compares.
-    pub fn rank(&self) -> Option<FieldValue<'static>> {
+    pub fn rank(&self) -> Scalar<'static> {
         match self {
-            Self::Ranked(_, rank) => Some(FieldValue::Number(*rank)),
-            Self::Pattern(pattern, _) => Some(FieldValue::Number(pattern.confidence)),
-            Self::Number(_) | Self::Integer(_) | Self::Unknown | Self::Flag(_) | Self::Time(_) | Self::Word(_) | Self::Own(_) => {
-                self.field()
-            }
+            Self::Ranked(_, rank) => Scalar::Float(*rank),
+            Self::Pattern(pattern, _) => Scalar::Float(pattern.confidence),
+            Self::Value(_) | Self::Unknown | Self::Own(_) => self.field(),
         }
     }
 
-    pub fn word(&self) -> Option<&'static str> {
+    pub fn word(&self) -> Option<&str> {
         match self {
-            Self::Word(word) | Self::Ranked(word, _) => Some(word),
+            Self::Value(Scalar::Text(word)) => Some(word),
+            Self::Ranked(word, _) => Some(word),
             Self::Pattern(pattern, _) => Some(pattern.name.word()),
-            Self::Number(_) | Self::Integer(_) | Self::Unknown | Self::Flag(_) | Self::Time(_) | Self::Own(_) => None,
+            Self::Value(_) | Self::Unknown | Self::Own(_) => None,
         }
     }
 }
@@ -105,12 +102,9 @@ impl From<AdviceWord> for FigureValue {
 impl Serialize for FigureValue {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Number(number) => number.serialize(serializer),
-            Self::Integer(number) => number.serialize(serializer),
+            Self::Value(value) => value.json().serialize(serializer),
             Self::Unknown => serializer.serialize_none(),
-            Self::Flag(flag) => flag.serialize(serializer),
-            Self::Time(time) => time.serialize(serializer),
-            Self::Word(word) | Self::Ranked(word, _) => word.serialize(serializer),
+            Self::Ranked(word, _) => word.serialize(serializer),
             Self::Pattern(pattern, _) => pattern.serialize(serializer),
             Self::Own(columns) => columns.serialize(serializer),
         }

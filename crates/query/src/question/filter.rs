@@ -18,10 +18,7 @@ pub mod words;
 use std::{borrow::Cow, cmp::Ordering};
 
 use super::token_names::is_part_of_address;
-use model::{
-    cell_value::CellValue,
-    time::{Day, Time},
-};
+use model::scalar::Scalar;
 
 #[cfg(test)]
 pub use self::parse::conditions;
@@ -37,58 +34,6 @@ pub use self::{
 
 /// From here on a float does not hold every whole number: 2^53.
 const FLOAT_WHOLE: u64 = 1 << 53;
-
-/// A value of a row, in the kind that its column declares.
-#[derive(Debug, Clone, PartialEq)]
-pub enum FieldValue<'a> {
-    Number(f64),
-    /// Also the digits of a whole number, for a column of numbers: where a float does not hold all of them.
-    Text(Cow<'a, str>),
-    /// Matches if any member does, as for the chains of a token.
-    List(Vec<Cow<'a, str>>),
-    Flag(bool),
-    Time(Time),
-    Day(Day),
-    /// A duration in milliseconds.
-    Duration(i64),
-}
-
-impl<'a> FieldValue<'a> {
-    pub fn text(text: impl Into<Cow<'a, str>>) -> Self {
-        Self::Text(text.into())
-    }
-
-    /// The value of a table cell; `None` for a missing cell.
-    pub fn of_cell(cell: &'a CellValue) -> Option<Self> {
-        Some(match cell {
-            CellValue::Missing => return None,
-            CellValue::Text(text) => Self::text(text),
-            CellValue::Integer(number) => Self::Number(*number as f64),
-            CellValue::Float(number) => Self::Number(*number),
-            CellValue::Flag(flag) => Self::Flag(*flag),
-            CellValue::Time(time) => Self::Time(*time),
-            CellValue::Day(day) => Self::Day(*day),
-            CellValue::List(members) => return Self::list(members),
-        })
-    }
-
-    /// As `of_cell`, in a column of numbers: digits that a float does not hold stay as they are.
-    pub fn of_number(cell: &'a CellValue) -> Option<Self> {
-        match cell {
-            // Amounts too large for an integer are stored as digits.
-            CellValue::Text(digits) if number::is_whole(digits) => Some(Self::text(digits)),
-            CellValue::Text(text) => text.parse().ok().map(Self::Number),
-            CellValue::Integer(number) if number.unsigned_abs() >= FLOAT_WHOLE => Some(Self::text(number.to_string())),
-            cell => Self::of_cell(cell),
-        }
-    }
-
-    /// A list; `None` for an empty one.
-    pub fn list(members: impl IntoIterator<Item: Into<Cow<'a, str>>>) -> Option<Self> {
-        let members: Vec<Cow<'a, str>> = members.into_iter().map(Into::into).collect();
-        (!members.is_empty()).then_some(Self::List(members))
-    }
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operator {
@@ -247,13 +192,13 @@ impl Filter {
     }
 
     /// Whether the row matches; `field` returns its value in a column, `None` for a missing one. A missing value meets no condition.
-    pub fn matches<'a>(&self, field: impl Fn(&str) -> Option<FieldValue<'a>>) -> bool {
+    pub fn matches<'a>(&self, field: impl Fn(&str) -> Scalar<'a>) -> bool {
         self.matches_or_unknown(field, |_| false) == Some(true)
     }
 
     /// As `matches`, in three-valued logic: `None` where the result depends on a missing value. One that `absent` knows to be no gap in the
     /// data, such as the pattern of candles that have none, is a condition that does not hold.
-    pub fn matches_or_unknown<'a>(&self, field: impl Fn(&str) -> Option<FieldValue<'a>>, absent: impl Fn(&str) -> bool) -> Option<bool> {
+    pub fn matches_or_unknown<'a>(&self, field: impl Fn(&str) -> Scalar<'a>, absent: impl Fn(&str) -> bool) -> Option<bool> {
         Row { filter: self, field: &field, absent: &absent }.all(&self.terms)
     }
 }
@@ -278,7 +223,7 @@ struct Row<'r, F, A> {
     absent: &'r A,
 }
 
-impl<'a, F: Fn(&str) -> Option<FieldValue<'a>>, A: Fn(&str) -> bool> Row<'_, F, A> {
+impl<'a, F: Fn(&str) -> Scalar<'a>, A: Fn(&str) -> bool> Row<'_, F, A> {
     /// False if a term does not hold, else unknown if one is unknown.
     fn all(&self, terms: &[Term]) -> Option<bool> {
         decided_by(false, terms.iter().map(|term| self.met(term)))
@@ -292,9 +237,7 @@ impl<'a, F: Fn(&str) -> Option<FieldValue<'a>>, A: Fn(&str) -> bool> Row<'_, F, 
     fn met(&self, term: &Term) -> Option<bool> {
         match term {
             Term::Word { word, exact, tokens } => {
-                let in_column = |column: &&'static str, found: &dyn Fn(&FieldValue<'_>) -> bool| {
-                    (self.field)(column).is_some_and(|value| found(&value))
-                };
+                let in_column = |column: &&'static str, found: &dyn Fn(&Scalar<'_>) -> bool| found(&(self.field)(column));
                 let (searched, addresses) = (&self.filter.searched, &self.filter.addresses);
                 let is_part = is_part_of_address(word);
                 Some(
@@ -303,7 +246,7 @@ impl<'a, F: Fn(&str) -> Option<FieldValue<'a>>, A: Fn(&str) -> bool> Row<'_, F, 
                             && addresses.iter().any(|column| in_column(column, &|value| is_named(value, tokens, is_part.then_some(word))))),
                 )
             }
-            Term::Compare { column, operator, wanted, .. } => match (self.field)(column) {
+            Term::Compare { column, operator, wanted, .. } => match (self.field)(column).given() {
                 Some(value) => Some(compare(&value, *operator, wanted)),
                 None => (self.absent)(column).then_some(false),
             },
@@ -326,43 +269,47 @@ impl<'a, F: Fn(&str) -> Option<FieldValue<'a>>, A: Fn(&str) -> bool> Row<'_, F, 
     }
 }
 
-fn found(value: &FieldValue<'_>, word: &str, exact: bool) -> bool {
+fn found(value: &Scalar<'_>, word: &str, exact: bool) -> bool {
     let inside = |text: &str| if exact { text.to_lowercase().contains(word) } else { words::contains(word, text) };
     match value {
-        FieldValue::Text(text) => inside(text),
-        FieldValue::List(texts) => texts.iter().any(|text| inside(text)),
-        FieldValue::Number(_) | FieldValue::Flag(_) | FieldValue::Time(_) | FieldValue::Day(_) | FieldValue::Duration(_) => false,
+        Scalar::Text(text) => inside(text),
+        Scalar::List(texts) => texts.iter().any(|text| inside(text)),
+        _ => false,
     }
 }
 
 /// Whether an address is one of these tokens', or has the part.
-fn is_named(value: &FieldValue<'_>, tokens: &[String], part: Option<&String>) -> bool {
+fn is_named(value: &Scalar<'_>, tokens: &[String], part: Option<&String>) -> bool {
     let is = |text: &Cow<'_, str>| tokens.iter().any(|token| *token == *text) || part.is_some_and(|part| text.contains(part.as_str()));
     match value {
-        FieldValue::Text(text) => is(text),
-        FieldValue::List(texts) => texts.iter().any(is),
-        FieldValue::Number(_) | FieldValue::Flag(_) | FieldValue::Time(_) | FieldValue::Day(_) | FieldValue::Duration(_) => false,
+        Scalar::Text(text) => is(text),
+        Scalar::List(texts) => texts.iter().any(is),
+        _ => false,
     }
 }
 
-fn compare(value: &FieldValue<'_>, operator: Operator, wanted: &ConditionValue) -> bool {
+fn compare(value: &Scalar<'_>, operator: Operator, wanted: &ConditionValue) -> bool {
     if operator != operator.without_not() {
         return !compare(value, operator.without_not(), wanted);
     }
     match (value, wanted) {
-        (FieldValue::Number(value), ConditionValue::Number(wanted)) => holds(*value, operator, wanted.float),
-        (FieldValue::Text(digits), ConditionValue::Number(wanted)) => (operator.comparison().1)(wanted.order_of(digits)),
-        (FieldValue::Text(value), ConditionValue::Text(wanted)) => compare_text(value, operator, wanted),
+        (Scalar::Float(value), ConditionValue::Number(wanted)) => holds(*value, operator, wanted.float),
+        (Scalar::Whole(value), ConditionValue::Number(wanted)) if value.unsigned_abs() < FLOAT_WHOLE => {
+            holds(*value as f64, operator, wanted.float)
+        }
+        (Scalar::Whole(value), ConditionValue::Number(wanted)) => (operator.comparison().1)(wanted.order_of(&value.to_string())),
+        (Scalar::Digits(digits), ConditionValue::Number(wanted)) => (operator.comparison().1)(wanted.order_of(digits)),
+        (Scalar::Text(value), ConditionValue::Text(wanted)) => compare_text(value, operator, wanted),
         // Names match whole: `chain:base` is not met by `coinbase`.
-        (FieldValue::Text(value), ConditionValue::Name(wanted)) => compare_text(value, Operator::Equal, wanted),
-        (FieldValue::List(values), ConditionValue::Text(wanted) | ConditionValue::Name(wanted)) => {
+        (Scalar::Text(value), ConditionValue::Name(wanted)) => compare_text(value, Operator::Equal, wanted),
+        (Scalar::List(values), ConditionValue::Text(wanted) | ConditionValue::Name(wanted)) => {
             values.iter().any(|value| compare_text(value, Operator::Equal, wanted))
         }
-        (FieldValue::Flag(value), ConditionValue::Flag(wanted)) => value == wanted,
-        (FieldValue::Time(value), ConditionValue::Text(part)) => value.to_string().contains(part),
-        (FieldValue::Day(value), ConditionValue::Text(part)) => value.to_string().contains(part),
-        (FieldValue::Day(value), wanted) => compare(&FieldValue::Time(value.start()), operator, wanted),
-        (FieldValue::Time(value), ConditionValue::Period { start, end }) => match operator {
+        (Scalar::Flag(value), ConditionValue::Flag(wanted)) => value == wanted,
+        (Scalar::Time(value), ConditionValue::Text(part)) => value.to_string().contains(part),
+        (Scalar::Day(value), ConditionValue::Text(part)) => value.to_string().contains(part),
+        (Scalar::Day(value), wanted) => compare(&Scalar::Time(value.start()), operator, wanted),
+        (Scalar::Time(value), ConditionValue::Period { start, end }) => match operator {
             Operator::Equal => (*start..*end).contains(value),
             // What is later than a day comes after all of it, and up to it is to its end: each time is before, within or after.
             Operator::Greater => value >= end,
@@ -370,7 +317,7 @@ fn compare(value: &FieldValue<'_>, operator: Operator, wanted: &ConditionValue) 
             operator => holds(*value, operator, *start),
         },
         // Other than with dates, older than a year is everything from then on.
-        (FieldValue::Duration(value), ConditionValue::Duration { length, unit }) => match operator {
+        (Scalar::Duration(value), ConditionValue::Duration { length, unit }) => match operator {
             Operator::Has | Operator::Equal => (*length..length.saturating_add(*unit)).contains(value),
             operator => holds(*value, operator, *length),
         },

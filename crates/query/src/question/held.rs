@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{
     Question,
     balance_keys::require_balances,
-    filter::{self, AddressOf, FieldValue, Filter},
+    filter::{self, AddressOf, Filter},
     holders::labels,
     list::{Listed as _, Rows, SORT, conditions, filter_and_sort, listed, only, sort},
     order::Order,
@@ -23,8 +23,8 @@ use super::{
 use analysis::token::{share, unburned_supply};
 use model::{
     address::Address,
-    cell_value::CellValue,
     error::{Code, Problem, Result},
+    scalar::Scalar,
 };
 use store::{cell::in_frame, grid::Grid};
 
@@ -105,8 +105,7 @@ impl Question for HeldTokensQuestion {
                 return Err(remote.refusal(&format!("`{}` holds more than {TOKENS_MAX} tokens, the maximum", self.address.0)));
             }
             // For the shares, what all of their holders have.
-            let token =
-                |row| if let CellValue::Text(token) = in_frame(&rows, "token_address", row) { Address::parse(&token) } else { None };
+            let token = |row| if let Scalar::Text(token) = in_frame(&rows, "token_address", row) { Address::parse(&token) } else { None };
             let tokens: Vec<Address> = (0..rows.height()).filter_map(token).collect();
             fetched.extend(require_balances(snapshot, &tokens)?);
             rows
@@ -116,10 +115,10 @@ impl Question for HeldTokensQuestion {
             grid.at(&places, 0..places.len(), Some(&["token_address", "balance"]))
         };
         let held = |row: usize| {
-            let CellValue::Text(address) = in_frame(&rows, "token_address", row) else { return None };
+            let Scalar::Text(address) = in_frame(&rows, "token_address", row) else { return None };
             let token_address = Address::parse(&address)?;
             let balance = match in_frame(&rows, "balance", row) {
-                CellValue::Float(balance) => Some(balance),
+                Scalar::Float(balance) => Some(balance),
                 _ => None,
             };
             if balance == Some(0.0) {
@@ -149,11 +148,11 @@ impl Question for HeldTokensQuestion {
 tabular!(HeldTokensQuestion, tokens of HeldToken);
 
 listed!(HeldToken {
-    "token_address": Text ["token"].addresses(AddressOf::Tokens) = |row| Some(FieldValue::text(row.token_address.to_string()));
-    "symbol": Text [] = |row| row.symbol.as_deref().map(FieldValue::text);
-    "balance": Number [] = |row| row.balance.map(FieldValue::Number);
-    "share": Number [].fraction() = |row| row.share.map(FieldValue::Number);
-    "value": Number [] = |row| row.value.map(FieldValue::Number);
+    "token_address": Text ["token"].addresses(AddressOf::Tokens) = |row| Scalar::text(row.token_address.to_string());
+    "symbol": Text [] = |row| row.symbol.as_deref().into();
+    "balance": Number [] = |row| row.balance.into();
+    "share": Number [].fraction() = |row| row.share.into();
+    "value": Number [] = |row| row.value.into();
 });
 
 #[cfg(test)]

@@ -11,9 +11,9 @@ use serde::Serialize;
 use self::flows::KnownFlows;
 use super::{
     Dated, Question,
-    filter::{AddressOf, FieldValue, Filter},
+    filter::{AddressOf, Filter},
     known_token,
-    list::{Listed as _, Rows, SORT, SortKey, conditions, filter_and_sort, listed, only, sort, sort_rows},
+    list::{Listed as _, Rows, SORT, conditions, filter_and_sort, listed, only, sort, sort_rows},
     order::Order,
     paging::{page_of, page_range, paged},
     parameter::{PAGE, Parameter, ParameterKind, TOKEN, parameter},
@@ -27,6 +27,7 @@ use model::{
     day_counts::DayCount,
     error::Result,
     rows::HolderRow,
+    scalar::Scalar,
     time::{Day, Time},
 };
 use store::{Dataset, RowsOf, export::RowBatches};
@@ -162,7 +163,7 @@ impl HoldersQuestion {
                 matching.push(holder);
             }
         }
-        sort_rows(&mut matching, &self.sort, |holder, column| holder.field(column).and_then(SortKey::of), |_, _| Ordering::Equal);
+        sort_rows(&mut matching, &self.sort, |holder, column| holder.field(column).sort_key(), |_, _| Ordering::Equal);
         Ok(Some(matching))
     }
 
@@ -259,15 +260,15 @@ impl RowBatches for HolderFrames {
 }
 
 listed!(Holder {
-    "holder_address": Text ["address", "holder"].addresses(AddressOf::Anyone) = |row| Some(FieldValue::text(row.holder_address.to_string()));
-    "balance": Number [] = |row| row.balance.map(FieldValue::Number);
-    "labels": List ["label"] = |row| FieldValue::list(row.labels.iter().map(String::as_str));
-    "share": Number [].fraction() = |row| row.share.map(FieldValue::Number);
-    "first_seen": Time [] = |row| row.first_seen.map(FieldValue::Time);
-    "in_7d": Number [] = |row| row.in_7d.map(FieldValue::Number);
-    "out_7d": Number [] = |row| row.out_7d.map(FieldValue::Number);
-    "in_30d": Number [] = |row| row.in_30d.map(FieldValue::Number);
-    "out_30d": Number [] = |row| row.out_30d.map(FieldValue::Number);
+    "holder_address": Text ["address", "holder"].addresses(AddressOf::Anyone) = |row| Scalar::text(row.holder_address.to_string());
+    "balance": Number [] = |row| row.balance.into();
+    "labels": List ["label"] = |row| Scalar::list(row.labels.iter().map(String::as_str));
+    "share": Number [].fraction() = |row| row.share.into();
+    "first_seen": Time [] = |row| row.first_seen.into();
+    "in_7d": Number [] = |row| row.in_7d.into();
+    "out_7d": Number [] = |row| row.out_7d.into();
+    "in_30d": Number [] = |row| row.in_30d.into();
+    "out_30d": Number [] = |row| row.out_30d.into();
 });
 
 /// The first members, which need no transfers.
@@ -348,7 +349,7 @@ impl HolderCount {
 }
 
 listed!(HolderCount {
-    "date": Time [] = |row| Some(FieldValue::Day(row.date));
-    "holders": Number [] = |row| row.holders.map(|count| FieldValue::Number(count as f64));
-    "whale_balance": Number ["whales"] = |row| row.whale_balance.map(FieldValue::Number);
+    "date": Time [] = |row| Scalar::Day(row.date);
+    "holders": Number [] = |row| row.holders.into();
+    "whale_balance": Number ["whales"] = |row| row.whale_balance.into();
 });

@@ -1,6 +1,7 @@
 //! The list parameters shared by our own lists: `where` filters rows, `sort` orders them by up to four columns, `only` selects members. The
 //! columns and members belong to each row type; no data is read here.
 
+use model::scalar::Scalar;
 use std::{borrow::Cow, cmp::Ordering, ops::Deref};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -11,7 +12,7 @@ use serde::{
 use serde_json::Value;
 
 use super::{
-    filter::{FieldValue, Filter, FilterColumn},
+    filter::{Filter, FilterColumn},
     order::Order,
     parameter::{Parameter, ParameterKind, parameter},
 };
@@ -24,7 +25,7 @@ pub trait Listed: Serialize + JsonSchema {
     const MEMBERS: &'static [&'static str];
 
     /// The row's value in a column.
-    fn field(&self, column: &str) -> Option<FieldValue<'_>>;
+    fn field(&self, column: &str) -> Scalar<'_>;
 }
 
 /// The columns of a row type, a row of this table each: name, kind, other names, what else the filter knows, how the value is read. The
@@ -43,11 +44,11 @@ macro_rules! listed {
             ),*];
             const MEMBERS: &'static [&'static str] = &[$($member),*];
 
-            fn field(&self, column: &str) -> Option<$crate::question::filter::FieldValue<'_>> {
-                type Read = for<'r> fn(&'r $row) -> Option<$crate::question::filter::FieldValue<'r>>;
+            fn field(&self, column: &str) -> ::model::scalar::Scalar<'_> {
+                type Read = for<'r> fn(&'r $row) -> ::model::scalar::Scalar<'r>;
                 let read: Read = match column {
                     $($name => $read,)*
-                    _ => return None,
+                    _ => return ::model::scalar::Scalar::Missing,
                 };
                 read(self)
             }
@@ -78,36 +79,18 @@ pub const fn only<T: Listed>() -> Parameter {
 /// Filters rows in place and sorts them.
 pub fn filter_and_sort<R: Listed>(rows: &mut Vec<R>, filter: &Filter, orders: &[Order]) {
     rows.retain(|row| filter.matches(|column| row.field(column)));
-    sort_rows(rows, orders, |row, column| row.field(column).and_then(SortKey::of), |_, _| Ordering::Equal);
-}
-
-/// A sort key; text in lower case, lists by their first element.
-#[derive(Debug, Clone, PartialEq, PartialOrd)]
-pub enum SortKey {
-    Number(f64),
-    Text(String),
-}
-
-impl SortKey {
-    /// The sort key of a value; `None` for an empty list.
-    pub fn of(value: FieldValue<'_>) -> Option<Self> {
-        let text = |text: &Cow<'_, str>| Self::Text(text.to_lowercase());
-        Some(match value {
-            FieldValue::Number(number) => Self::Number(number),
-            FieldValue::Text(value) => text(&value),
-            FieldValue::List(members) => text(members.first()?),
-            FieldValue::Flag(flag) => Self::Number(f64::from(u8::from(flag))),
-            FieldValue::Time(time) => Self::Number(time.0 as f64),
-            FieldValue::Day(day) => Self::Number(f64::from(day.0)),
-            FieldValue::Duration(length) => Self::Number(length as f64),
-        })
-    }
+    sort_rows(rows, orders, |row, column| row.field(column).sort_key(), |_, _| Ordering::Equal);
 }
 
 /// Sorts rows by each of `orders`, then by `ties`; stable. `key` returns a row's sort key in a column.
-pub fn sort_rows<R>(rows: &mut Vec<R>, orders: &[Order], key: impl Fn(&R, &str) -> Option<SortKey>, ties: impl Fn(&R, &R) -> Ordering) {
+pub fn sort_rows<R>(
+    rows: &mut Vec<R>,
+    orders: &[Order],
+    key: impl Fn(&R, &str) -> Option<Scalar<'static>>,
+    ties: impl Fn(&R, &R) -> Ordering,
+) {
     let keys = |row: &R| orders.iter().map(|order| key(row, order.column)).collect::<Vec<_>>();
-    let mut keyed: Vec<(Vec<Option<SortKey>>, R)> = rows.drain(..).map(|row| (keys(&row), row)).collect();
+    let mut keyed: Vec<(Vec<Option<Scalar<'static>>>, R)> = rows.drain(..).map(|row| (keys(&row), row)).collect();
     keyed.sort_by(|(keys_a, a), (keys_b, b)| {
         let mut columns = orders.iter().zip(keys_a.iter().zip(keys_b));
         let by_columns = columns.find_map(|(order, (a, b))| Some(order.compare(a.as_ref(), b.as_ref())).filter(|found| found.is_ne()));
@@ -220,8 +203,8 @@ pub mod tests {
         }
         let mut rows = vec![("b", Some(1.0)), ("a", None), ("c", Some(1.0)), ("d", Some(2.0))];
         let key = |row: &(&str, Option<f64>), column: &str| match column {
-            "name" => Some(SortKey::Text(row.0.to_owned())),
-            _ => row.1.map(SortKey::Number),
+            "name" => Some(Scalar::text(row.0.to_owned())),
+            _ => row.1.map(Scalar::Float),
         };
         sort_rows(&mut rows, &[Order::falling("value"), Order::falling("name")], key, |_, _| Ordering::Equal);
         assert_eq!(rows.iter().map(|row| row.0).collect::<String>(), "dcba");

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{
     Question,
-    filter::{AddressOf, FieldValue, Filter},
+    filter::{AddressOf, Filter},
     known_token,
     list::{Listed as _, Rows, SORT, conditions, filter_and_sort, listed, only, sort},
     order::Order,
@@ -17,7 +17,7 @@ use super::{
     tabular::tabular,
 };
 use analysis::dex::sale::{TokenPool, pools};
-use model::{address::Address, error::Result};
+use model::{address::Address, error::Result, scalar::Scalar};
 
 /// Default sell size in USD.
 pub const AMOUNT_DEFAULT: u64 = 10_000;
@@ -97,20 +97,20 @@ impl Question for PoolsQuestion {
 tabular!(PoolsQuestion, pools of TokenPool);
 
 listed!(TokenPool {
-    "address": Text ["pool"].addresses(AddressOf::Anyone) = |pool| Some(FieldValue::text(pool.address.to_string()));
-    "dex_id": Text ["dex"] = |pool| Some(FieldValue::text(&pool.dex_id));
-    "dex": Text ["name"] = |pool| Some(FieldValue::text(&pool.dex));
-    "chain": Chain [] = |pool| Some(FieldValue::text(pool.chain.as_str()));
-    "pair": Text [] = |pool| Some(FieldValue::text(&pool.pair));
-    "fee": Number [].fraction() = |pool| pool.fee.map(FieldValue::Number);
-    "liquidity": Number ["liq"] = |pool| pool.liquidity.map(FieldValue::Number);
-    "volume24h": Number ["volume", "vol"] = |pool| pool.volume24h.map(FieldValue::Number);
-    "price_impact": Number ["impact"].fraction() = |pool| pool.price_impact.map(FieldValue::Number);
-    "proceeds": Number [] = |pool| pool.proceeds.map(FieldValue::Number);
-    "loss": Number [].fraction() = |pool| pool.loss.map(FieldValue::Number);
-    "basis": Text [] = |pool| pool.basis.map(FieldValue::text);
-    "created_at": Time [] = |pool| pool.created_at.map(FieldValue::Time);
-    "trades_per_day": Number ["trades"] = |pool| pool.trades_per_day.map(FieldValue::Number);
+    "address": Text ["pool"].addresses(AddressOf::Anyone) = |pool| Scalar::text(pool.address.to_string());
+    "dex_id": Text ["dex"] = |pool| Scalar::text(&pool.dex_id);
+    "dex": Text ["name"] = |pool| Scalar::text(&pool.dex);
+    "chain": Chain [] = |pool| Scalar::text(pool.chain.as_str());
+    "pair": Text [] = |pool| Scalar::text(&pool.pair);
+    "fee": Number [].fraction() = |pool| pool.fee.into();
+    "liquidity": Number ["liq"] = |pool| pool.liquidity.into();
+    "volume24h": Number ["volume", "vol"] = |pool| pool.volume24h.into();
+    "price_impact": Number ["impact"].fraction() = |pool| pool.price_impact.into();
+    "proceeds": Number [] = |pool| pool.proceeds.into();
+    "loss": Number [].fraction() = |pool| pool.loss.into();
+    "basis": Text [] = |pool| pool.basis.into();
+    "created_at": Time [] = |pool| pool.created_at.into();
+    "trades_per_day": Number ["trades"] = |pool| pool.trades_per_day.into();
 });
 
 #[cfg(test)]

@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use super::{
     Dated, Question,
-    filter::{AddressOf, FieldValue, Filter, FilterColumn},
+    filter::{AddressOf, Filter, FilterColumn},
     known_token,
-    list::{Listed, Rows, SORT, SortKey, conditions, listed, only, sort, sort_rows},
+    list::{Listed, Rows, SORT, conditions, listed, only, sort, sort_rows},
     order::Order,
     paging::{TOP_ROWS_MAX, page_range, paged},
     parameter::{EXPLAIN, PAGE, ParameterKind, TOKEN, TokenReader, parameter},
@@ -18,7 +18,7 @@ use super::{
     snapshot::Snapshot,
     tabular::{Tabled, Tabular, members},
 };
-use model::{address::Address, error::Result, rows::Post, time::Time};
+use model::{address::Address, error::Result, rows::Post, scalar::Scalar, time::Time};
 use store::{
     RowsOf,
     cache::{self, LargeTable, RowSelection, RowSelectionWriter, SortBy, top_rows},
@@ -118,7 +118,7 @@ impl Listed for PostRow {
     const COLUMNS: &'static [FilterColumn] = Post::COLUMNS;
     const MEMBERS: &'static [&'static str] = Post::MEMBERS;
 
-    fn field(&self, column: &str) -> Option<FieldValue<'_>> {
+    fn field(&self, column: &str) -> Scalar<'_> {
         self.post.field(column)
     }
 }
@@ -130,21 +130,17 @@ impl From<Post> for PostRow {
 }
 
 listed!(Post ["post_id", "token_address", "title", "link", "published_at", "impressions", "engagement", "smart_engagement", "author", "platform"] {
-    "title": Text [] = |post| post.title.as_deref().map(FieldValue::text);
-    "post_id": Text ["id"] = |post| Some(FieldValue::text(&post.post_id));
-    "token_address": Text ["address", "token"].addresses(AddressOf::Tokens) = |post| Some(FieldValue::text(post.token_address.to_string()));
-    "link": Text [] = |post| post.link.as_deref().map(FieldValue::text);
-    "published_at": Time ["published"] = |post| Some(FieldValue::Time(post.published_at));
-    "impressions": Number [] = |post| count(post.impressions);
-    "engagement": Number [] = |post| count(post.engagement);
-    "smart_engagement": Number ["smart"] = |post| count(post.smart_engagement);
-    "author": Text ["by"] = |post| post.author.as_deref().map(FieldValue::text);
-    "platform": Text ["on"] = |post| post.place().map(FieldValue::text);
+    "title": Text [] = |post| post.title.as_deref().into();
+    "post_id": Text ["id"] = |post| Scalar::text(&post.post_id);
+    "token_address": Text ["address", "token"].addresses(AddressOf::Tokens) = |post| Scalar::text(post.token_address.to_string());
+    "link": Text [] = |post| post.link.as_deref().into();
+    "published_at": Time ["published"] = |post| Scalar::Time(post.published_at);
+    "impressions": Number [] = |post| post.impressions.into();
+    "engagement": Number [] = |post| post.engagement.into();
+    "smart_engagement": Number ["smart"] = |post| post.smart_engagement.into();
+    "author": Text ["by"] = |post| post.author.as_deref().into();
+    "platform": Text ["on"] = |post| post.place().into();
 });
-
-fn count(count: Option<i64>) -> Option<FieldValue<'static>> {
-    count.map(|count| FieldValue::Number(count as f64))
-}
 
 impl Question for PostsQuestion {
     type Answer = Posts;
@@ -247,9 +243,9 @@ impl PostsQuestion {
         let mut rows: Vec<(u32, &Post)> =
             found.places.iter().filter_map(|place| Some((place as u32, &**posts.get(place - found.start)?))).collect();
         // Case-sensitive, as the order of a large table.
-        let key = |post: &Post, column: &str| match post.field(column)? {
-            FieldValue::Text(text) => Some(SortKey::Text(text.into_owned())),
-            value => SortKey::of(value),
+        let key = |post: &Post, column: &str| match post.field(column) {
+            text @ Scalar::Text(_) => Some(text.owned()),
+            value => value.sort_key(),
         };
         sort_rows(&mut rows, &self.sort, |(_, post), column| key(post, column), |_, _| Ordering::Equal);
         RowSelection::from(rows.into_iter().map(|(place, _)| place).collect::<Vec<u32>>())

@@ -16,7 +16,7 @@ use super::{
     Question,
     fields::{COMPUTED, FIELDS, Figures, TokenEntry, is_computed, is_inferred},
     filter::Filter,
-    list::{Listed, Rows, SortKey, only, sort, sort_rows},
+    list::{Listed, Rows, only, sort, sort_rows},
     order::Order,
     paging::{page_of, paged},
     parameter::{self, PAGE, ParameterKind, TokenNames as _, TokenReader, clip, parameter},
@@ -170,7 +170,7 @@ impl SearchQuestion {
             let unsorted = if sort.is_empty() { by_rank() } else { Ordering::Equal };
             unsorted.then_with(|| a.token.token_address.cmp(&b.token.token_address))
         };
-        sort_rows(&mut found, &sort, |(_, row), column| row.rank(column).and_then(SortKey::of), ties);
+        sort_rows(&mut found, &sort, |(_, row), column| row.rank(column).sort_key(), ties);
         Ok(found)
     }
 }

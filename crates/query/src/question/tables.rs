@@ -26,13 +26,13 @@ use super::{
     tabular::{Tabled, Tabular},
 };
 use model::{
-    cell_value::CellValue,
     error::{Code, Problem, Result},
-    schema::TABLES,
+    scalar::Scalar,
+    schema::{self, Known, TABLES},
     spelling::nearest,
     time::Time,
 };
-use store::{Table, cell::in_frame, export, time_column};
+use store::{Table, cell::in_frame, export};
 
 request! {
     /// The tables that are loaded.
@@ -186,10 +186,12 @@ impl Question for TableQuestion {
     }
 
     fn as_of(&self, _: &Snapshot, answer: &TableRows) -> Option<Time> {
-        let column = time_column(answer.table).filter(|_| self.by.is_none())?;
+        let known = schema::table(answer.table)?.known;
+        let Known::Dated(rule) = known else { return None };
+        let column = self.by.is_none().then(|| rule.column())?;
         let time = |row| match in_frame(&answer.rows.0, column, row) {
-            CellValue::Time(time) => Some(time),
-            CellValue::Day(day) => Some(day.start()),
+            Scalar::Time(time) => Some(time),
+            Scalar::Day(day) => Some(day.start()),
             _ => None,
         };
         (0..answer.rows.0.height()).filter_map(time).max()

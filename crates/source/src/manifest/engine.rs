@@ -3,21 +3,12 @@
 
 use super::{EngineTable, LogTable, Relation};
 use model::{
-    schema::TableSchema,
+    schema::{FromNode, TableSchema},
     toml_reader::{TomlEntry, TomlError},
 };
 
-/// Tables that support `read` in place.
-const IN_PLACE: [&str; 3] = ["candles", "holders", "transfers"];
-
 /// Keys of file tables, which `source` excludes.
 const OF_FILES: [&str; 3] = ["path", "header", "skip"];
-
-/// Tables that a node says.
-const BY_NODE: [&str; 1] = ["contracts"];
-
-/// Tables that are made of the logs of a node.
-const OF_LOGS: [&str; 2] = ["transfers", "holder_counts"];
 
 /// The largest number of a block: the largest that is exact everywhere.
 const BLOCK_MAX: i64 = 1 << 53;
@@ -29,7 +20,7 @@ fn is_of_engine(member: &TomlEntry<'_>) -> bool {
 
 /// The node of a table that a node says: one whose `source` has no table and no query.
 pub(super) fn node(schema: &TableSchema, members: &[TomlEntry<'_>]) -> Result<Option<String>, TomlError> {
-    if !BY_NODE.contains(&schema.name) || members.iter().any(is_of_engine) {
+    if schema.from_node != Some(FromNode::State) || members.iter().any(is_of_engine) {
         return Ok(None);
     }
     let Some(source) = members.iter().find(|member| member.key == "source") else { return Ok(None) };
@@ -40,7 +31,7 @@ pub(super) fn node(schema: &TableSchema, members: &[TomlEntry<'_>]) -> Result<Op
 pub(super) fn logs(schema: &TableSchema, members: &[TomlEntry<'_>]) -> Result<Option<LogTable>, TomlError> {
     let find = |key: &str| members.iter().find(|member| member.key == key);
     let (source, from) = (find("source"), find("from_block"));
-    let (true, false, Some(source)) = (OF_LOGS.contains(&schema.name), members.iter().any(is_of_engine), source) else {
+    let (true, false, Some(source)) = (schema.from_node == Some(FromNode::Logs), members.iter().any(is_of_engine), source) else {
         let must = "is only for transfers and holder_counts whose `source` is a node";
         return from.map_or(Ok(None), |from| Err(from.wrong(must)));
     };
@@ -91,7 +82,7 @@ pub(super) fn read(schema: &TableSchema, members: &[TomlEntry<'_>]) -> Result<Op
         None => false,
         Some((read, word)) => match word.as_str() {
             "bring" => false,
-            "in place" if IN_PLACE.contains(&schema.name) => true,
+            "in place" if schema.in_place => true,
             "in place" => return Err(read.wrong("must be \"bring\": only candles, holders and transfers can be queried in place")),
             _ => return Err(read.wrong("must be \"bring\" or \"in place\"")),
         },

@@ -62,7 +62,7 @@ fn aligned(at: u64) -> u64 {
 
 impl Columns {
     /// Creates a file for at most `rows` rows, with at most `data` bytes per variable-width column.
-    pub(super) fn create(path: &Path, table: &str, stored: &[StoredColumn], rows: u64, data: &[u64]) -> io::Result<Self> {
+    pub(super) fn create(path: &Path, stored: &[StoredColumn], rows: u64, data: &[u64]) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
         let mut end = BODY_AT;
         let mut take = |bytes: u64| {
@@ -78,7 +78,7 @@ impl Columns {
                 None => ((take((rows + 1) * 8), 0), (take(data.next().copied().unwrap_or_default()), 0), vec![0; 8]),
             };
             let region = Region { name: column.name.to_owned(), nulls: 0, validity, values, data };
-            let hollow = super::may_be_hollow(table, column.name);
+            let hollow = column.sparse;
             sinks.push(Sink { storage: *storage, region, values: first, data: Vec::new(), bits: Vec::new(), hollow });
         }
         Ok(Self { file, stored: stored.to_vec(), sinks, rows: 0, end })

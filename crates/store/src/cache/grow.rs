@@ -274,7 +274,7 @@ fn write(
             *length += byte_length(*storage, edit.frame.column(column.name)?.str()?);
         }
     }
-    let columns_of_file = Columns::create(&made.join(ROWS), base.schema().name, columns, rows_max, &lengths)?;
+    let columns_of_file = Columns::create(&made.join(ROWS), columns, rows_max, &lengths)?;
     let (schema, run_starts) = (base.schema(), RunStarts::default());
     let mut out = WrittenRows { schema, columns: columns_of_file, run_starts, tokens: Vec::new(), report };
     let mut at = 0;

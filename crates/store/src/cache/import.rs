@@ -172,7 +172,7 @@ impl CacheBuilder {
         let part = self.location.part();
         let made = part.join("made");
         fs::create_dir_all(&made)?;
-        let mut columns = Columns::create(&made.join(ROWS), self.schema.name, &self.columns, self.rows.into(), &self.lengths)?;
+        let mut columns = Columns::create(&made.join(ROWS), &self.columns, self.rows.into(), &self.lengths)?;
         let mut run_starts = RunStarts::default();
         let tokens = self.tokens.in_order();
         let ranks = inverse(&tokens);

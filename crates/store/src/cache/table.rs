@@ -113,8 +113,7 @@ impl LargeTable {
 
     pub(super) fn is_nth_hollow(&self, nth: usize) -> bool {
         let nulls = self.index.metadata.regions.get(nth).map(|region| region.nulls);
-        let column = self.columns.get(nth).map_or("", |(column, _)| column.name);
-        super::may_be_hollow(self.schema.name, column) && nulls == Some(self.index.metadata.rows)
+        self.columns.get(nth).is_some_and(|(column, _)| column.sparse) && nulls == Some(self.index.metadata.rows)
     }
 
     /// Numbers of a column as stored; NaN for a null. `None` if the column is absent, all null, or damaged.

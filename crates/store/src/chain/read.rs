@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{proved, token_state::TokenState};
+use super::token_state::TokenState;
 use model::{
     address::Address,
     chain_state::{BlockHead, ChainAccount, ChainEvent, ChainEvents, EventFilter, MissingState, Word},
@@ -61,8 +61,7 @@ fn at(
     stopped: &dyn Fn() -> bool,
 ) -> Result<Option<TokenState>, Fault> {
     let number = block.number;
-    let verifies = node.verifies();
-    let mut calls = if verifies { proved::calls(missing, number) } else { plain_calls(missing, number) };
+    let mut calls = calls(missing, number);
     // The block comes last: a node answers a batch in order.
     calls.push(NodeCall::block(number));
     let NodeAnswers { mut answers, trips } = node.ask(calls, stopped)?;
@@ -74,10 +73,6 @@ fn at(
     let events = events(node, number, missing, requests, stopped)?;
     let mut state = TokenState { block: Some(block), requests: *requests, rounds: before.rounds + 1, ..before.clone() };
     state.events.extend(events);
-    if verifies {
-        proved::add(&mut state, missing, answers, (&said, &block.hash))?;
-        return Ok(Some(state));
-    }
     let mut answers = answers.into_iter();
     let mut next = || understood(answers.next());
     for address in &missing.accounts {
@@ -130,13 +125,13 @@ pub(super) fn event_list(said: &Value) -> Option<ChainEvents> {
     Some(ChainEvents { events, whole: list.len() <= EVENTS_MAX })
 }
 
-fn plain_calls(missing: &MissingState, block: u64) -> Vec<NodeCall> {
+fn calls(missing: &MissingState, block: u64) -> Vec<NodeCall> {
     let accounts = missing.accounts.iter().flat_map(|address| [NodeCall::code(&address.0, block), NodeCall::balance(&address.0, block)]);
     accounts.chain(missing.slots.iter().map(|(address, slot)| NodeCall::slot(&address.0, slot, block))).collect()
 }
 
 /// The code in an answer.
-pub(super) fn code_of(answer: &Value) -> Result<Arc<[u8]>, Fault> {
+fn code_of(answer: &Value) -> Result<Arc<[u8]>, Fault> {
     let code = node::bytes(answer).ok_or_else(misunderstood)?;
     if code.len() > CODE_MAX {
         let reason = format!("returned contract code of {} bytes; no chain allows more than {CODE_MAX}", code.len());
@@ -145,7 +140,7 @@ pub(super) fn code_of(answer: &Value) -> Result<Arc<[u8]>, Fault> {
     Ok(Arc::from(code))
 }
 
-pub(super) fn understood(answer: Option<Result<Value, CallRefusal>>) -> Result<Value, Fault> {
+fn understood(answer: Option<Result<Value, CallRefusal>>) -> Result<Value, Fault> {
     match answer {
         Some(Ok(value)) => Ok(value),
         Some(Err(CallRefusal { code, message, .. })) => {

@@ -138,16 +138,12 @@ fn named_in_manifest(column: &Column, rule: &ColumnManifest, names: &[String]) -
 
 /// The file's column with a name of this one.
 fn claim_by_name(schema: &TableSchema, column: &Column, free: &[&String]) -> Result<Option<String>, String> {
-    let is_ours = |name: &&String| OURS_FIRST.contains(&schema.name) && same(column.name, name);
+    let is_ours = |name: &&String| schema.ours_first && same(column.name, name);
     match claim(column, free.iter().copied().filter(is_ours))? {
         None => claim(column, free.iter().copied().filter(|name| answers(column, name))),
         ours => Ok(ours),
     }
 }
-
-/// Tables in which the schema's name of a column takes precedence over its aliases: a lake's `address` beside `token_address` is another
-/// thing. In other tables the two would be ambiguous.
-const OURS_FIRST: &[&str] = &["transfers", "contracts"];
 
 /// Columns that are elements of a list where a file has only the list: table, column, list, element.
 const ELEMENTS: &[(&str, &str, &str, i64)] = &[("pools", "token0", "tokens", 1), ("pools", "token1", "tokens", 2)];

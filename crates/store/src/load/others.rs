@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, Series};
 
 use super::{bind::Bound, column::gather_named, path};
-use model::schema::{Column as SchemaColumn, Kind, Need, TableSchema};
+use model::schema::{Column as SchemaColumn, Kind, TableSchema};
 use source::decode::guarded;
 use source::{
     SourceBatch,
@@ -95,7 +95,7 @@ fn typed(column: &Column) -> Column {
     let plain = texts.iter().flatten().all(|text| text.parse::<f64>().is_ok());
     let times: &[Kind] = if plain { &[] } else { &[Kind::Boolean, Kind::Time] };
     for kind in numbers.iter().chain(times) {
-        let ours = SchemaColumn { name: "", kind: *kind, need: Need::Optional, meaning: "", aliases: &[] };
+        let ours = SchemaColumn::of_kind("", *kind, "");
         let read = coerce::coerce_texts(&ours, texts, &ColumnManifest::default(), Notation::default());
         if read.issues.is_empty() && read.column.null_count() == texts.null_count() {
             return read.column;

@@ -4,9 +4,6 @@ use polars::prelude::{AnyValue, Column, DataFrame, DataType, PolarsResult};
 
 use model::schema::TableSchema;
 
-/// Tables whose rows have no key where this column is null.
-const KEYLESS: &[(&str, &str)] = &[("transfers", "log_index")];
-
 /// 128-bit hash of these columns' cells in each row; equal rows have equal hashes.
 pub fn hashes(frame: &DataFrame, columns: &[&str]) -> PolarsResult<Vec<u128>> {
     let mut hashes = vec![KeyHash::default(); frame.height()];
@@ -19,7 +16,7 @@ pub fn hashes(frame: &DataFrame, columns: &[&str]) -> PolarsResult<Vec<u128>> {
 /// Marks the rows without a key.
 pub fn keyless(schema: &TableSchema, frame: &DataFrame) -> PolarsResult<Vec<bool>> {
     let mut keyless = vec![schema.key.is_empty(); frame.height()];
-    for (_, column) in KEYLESS.iter().filter(|(table, _)| *table == schema.name) {
+    if let Some(column) = schema.keyless_without {
         let column = frame.column(column)?;
         if column.null_count() > 0 {
             keyless.iter_mut().zip(column.is_null().iter()).for_each(|(keyless, empty)| *keyless |= empty == Some(true));

@@ -71,8 +71,6 @@ pub(crate) struct NodeSettings {
     pub(crate) batch_max: Option<usize>,
     /// Answers to `eth_call` by the selector; others revert.
     pub(crate) calls: HashMap<String, String>,
-    /// A block of a real chain and the answer to every question for a proof.
-    pub(crate) proofs: Option<(Value, Value)>,
     /// Methods of each request.
     pub(crate) requests: Vec<Vec<String>>,
 }
@@ -212,17 +210,6 @@ fn reply(settings: &NodeSettings, call: &Value) -> Value {
     let param = |place: usize| call["params"][place].as_str().unwrap_or_default();
     let result = match call["method"].as_str().unwrap_or_default() {
         "eth_chainId" => json!(format!("{:#x}", settings.chain_id)),
-        "eth_getBlockByNumber" if settings.proofs.is_some() => settings.proofs.as_ref().map_or(Value::Null, |(block, _)| block.clone()),
-        "eth_getProof" => settings.proofs.as_ref().map_or(Value::Null, |(_, proof)| {
-            let mut proof = proof.clone();
-            if let Some(slots) = proof["storageProof"].as_array_mut() {
-                let asked = call["params"][1].as_array().map_or(0, Vec::len);
-                // Those of the recording, in the order of their numbers.
-                slots.reverse();
-                slots.truncate(asked);
-            }
-            proof
-        }),
         "eth_getBlockByNumber" => {
             let number = if param(0) == "latest" { settings.block } else { u64::from_str_radix(&param(0)[2..], 16).unwrap_or_default() };
             if number > settings.block {

@@ -80,8 +80,9 @@ impl ChartFacts {
     fn figures(&self, token: &Address, context: &Context<'_>) -> Vec<Vec<Labelled>> {
         let Some(summary) = summary(context, token) else { return Vec::new() };
         let found = self.asked.answer().and_then(|answer| answer.tokens.first()).filter(|found| found.token_address == *token);
-        let figure = |name: &str| match found?.figures.get(name)?.field()? {
-            FieldValue::Number(number) => Some(number),
+        let figure = |name: &str| match found?.figures.get(name)?.field() {
+            Scalar::Float(number) => Some(number),
+            Scalar::Whole(number) => Some(number as f64),
             _ => None,
         };
         let change = |label, percent: Option<f64>| (label, format::change(percent), percent.map_or(Role::Dim, Role::of_change));

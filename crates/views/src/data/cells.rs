@@ -1,7 +1,6 @@
 //! Formats cells of dataset tables, short in a row and exact in full view, and the paths of their files.
 
 use crate::prelude::*;
-pub(super) use model::cell_value::CellValue;
 use model::schema::Kind;
 pub(super) use store::cell::value;
 use widgets::table::ColumnAlign;
@@ -13,24 +12,24 @@ const CENTS_FROM: f64 = 1_000.0;
 const SHORT_FROM: f64 = 1e16;
 
 /// The cell in a row; figures also have a short form for narrow columns.
-pub(super) fn cell(value: &CellValue, kind: Kind) -> Cell {
+pub(super) fn cell(value: &Scalar<'_>, kind: Kind) -> Cell {
     let short = format::brief;
     match value {
-        CellValue::Missing => Cell::missing(),
-        CellValue::Float(number) => Cell::figure(float(*number)).or(short(*number)),
-        CellValue::Integer(number) => Cell::text(exact(value)).or(short(*number as f64)),
-        CellValue::Flag(_) => Cell::text(exact(value)),
-        CellValue::Time(_) | CellValue::Day(_) => Cell::new(exact(value), Role::Dim),
-        CellValue::List(members) => Cell::text(members.join(", ")),
-        CellValue::Text(text) => match kind {
+        Scalar::Missing => Cell::missing(),
+        Scalar::Float(number) => Cell::figure(float(*number)).or(short(*number)),
+        Scalar::Whole(number) => Cell::text(exact(value)).or(short(*number as f64)),
+        Scalar::Flag(_) | Scalar::Digits(_) | Scalar::Duration(_) => Cell::text(exact(value)),
+        Scalar::Time(_) | Scalar::Day(_) => Cell::new(exact(value), Role::Dim),
+        Scalar::List(members) => Cell::text(members.join(", ")),
+        Scalar::Text(text) => match kind {
             Kind::Address => Cell::text(format::short_address(text)),
-            Kind::Uint256 => Cell::text(text.clone()).or(text.parse().map_or_else(|_| "…".to_owned(), short)),
+            Kind::Uint256 => Cell::text(text.to_string()).or(text.parse().map_or_else(|_| "…".to_owned(), short)),
             Kind::Hex if text.len() > 20 => {
                 // Two hexadecimal digits for each byte, after `0x`.
                 let bytes = (text.len() as u64).saturating_sub(2) / 2;
                 Cell::text(format::short_address(text)).then(format!(" {}", format::bytes(bytes)), Role::Dim)
             }
-            _ => Cell::text(text.clone()),
+            _ => Cell::text(text.to_string()),
         },
     }
 }
@@ -46,14 +45,14 @@ fn float(number: f64) -> String {
 }
 
 /// The full value, in every digit.
-pub(super) fn exact(value: &CellValue) -> String {
+pub(super) fn exact(value: &Scalar<'_>) -> String {
     match value {
-        CellValue::Integer(number) => {
+        Scalar::Whole(number) => {
             let sign = if *number < 0 { "-" } else { "" };
             format!("{sign}{}", format::count(number.unsigned_abs()))
         }
-        CellValue::Float(number) => format::exact(Some(*number)),
-        value => value.text().unwrap_or_else(|| format::MISSING.to_owned()),
+        Scalar::Float(number) => format::exact(Some(*number)),
+        value => value.to_text().unwrap_or_else(|| format::MISSING.to_owned()),
     }
 }
 
@@ -164,10 +163,10 @@ mod tests {
             assert_eq!((exact(&value), value.json()), (whole.to_owned(), as_json));
         }
         for name in ["price", "holders", "address", "listed", "timestamp", "date", "no such column"] {
-            assert_eq!(in_frame(&frame(), name, 1), CellValue::Missing);
+            assert_eq!(in_frame(&frame(), name, 1), Scalar::Missing);
         }
-        assert_eq!(in_frame(&frame(), "price", 99), CellValue::Missing);
-        assert_eq!(CellValue::Integer(1_234).text().as_deref(), Some("1234"));
+        assert_eq!(in_frame(&frame(), "price", 99), Scalar::Missing);
+        assert_eq!(Scalar::Whole(1_234).to_text().as_deref(), Some("1234"));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::cells;
 use crate::prelude::*;
 use crate::task::Wake;
 use model::{
-    cell_value::CellValue,
+    scalar::Scalar,
     schema::{Column, Kind, TableSchema},
 };
 use query::{
@@ -66,7 +66,7 @@ impl Fields for RowFields {
 /// The list column of a data column. Filtering and sorting run in the query service.
 fn field(column: &Column) -> Field<RowFields> {
     let named = filter::of_kind(column.name, column.kind, column.aliases);
-    let field = Field::text(column.name, column.name, [0; 2], 0, |_| Value(None)).of(named.kind).aliases(named.aliases);
+    let field = Field::text(column.name, column.name, [0; 2], 0, |_| Scalar::Missing).of(named.kind).aliases(named.aliases);
     let field = if named.searched { field.searched() } else { field };
     let field = if let ColumnValues::Addresses(of) = named.values { field.addresses(of) } else { field };
     let falls = matches!(column.kind, Kind::Integer | Kind::Float | Kind::Uint256 | Kind::Time | Kind::Date);
@@ -374,8 +374,8 @@ impl RowsPane {
     }
 
     /// A cell of a table row; missing while it is being fetched.
-    fn value(&self, column: &str, row: usize) -> CellValue {
-        self.in_grid(row).map_or(CellValue::Missing, |row| cells::value(&self.grid, column, row))
+    fn value(&self, column: &str, row: usize) -> Scalar<'static> {
+        self.in_grid(row).map_or(Scalar::Missing, |row| cells::value(&self.grid, column, row))
     }
 
     /// The table index of the selected row.
@@ -390,14 +390,14 @@ impl RowsPane {
 
     fn copy(&self) -> Effect {
         match self.selected() {
-            Some((row, column)) => Effect::Copy(self.value(column.name, row).text().unwrap_or_default(), column.name),
+            Some((row, column)) => Effect::Copy(self.value(column.name, row).to_text().unwrap_or_default(), column.name),
             None => Effect::Nothing,
         }
     }
 
     /// Opens the row's link, if the table has links.
     fn open_link(&self) -> Effect {
-        match self.row().map(|row| self.value("link", row).text().unwrap_or_default()) {
+        match self.row().map(|row| self.value("link", row).to_text().unwrap_or_default()) {
             Some(link) if !link.is_empty() => Effect::OpenLink(link),
             _ => Effect::Say("this row has no link".to_owned()),
         }

@@ -40,7 +40,7 @@ impl Fields for TableFields {
                 })
             })
             .cell(|row, _| state_cell(*row)),
-        F::hidden("reason", ColumnKind::Text, |_| Value(None)),
+        F::hidden("reason", ColumnKind::Text, |_| Scalar::Missing),
         F::figure("rows", "rows", 11, 240, |row| row.loaded().map(DataTable::height).into())
             .cell(|row, _| row.figure(|table| Cell::text(format::count(table.height() as u64)))),
         F::figure("rows_bad", "rejected", 8, 200, |row| row.loaded().map(|table| table.rows_bad).into()).cell(|row, _| {
@@ -49,12 +49,12 @@ impl Fields for TableFields {
                 bad => Cell::new(format::count(bad), Role::Warning),
             })
         }),
-        F::text("findings", "issues", [13, 20], 230, |_| Value(None))
+        F::text("findings", "issues", [13, 20], 230, |_| Scalar::Missing)
             .rank(|row| row.loaded().map(|table| errors(table) as f64 * 1e9 + warnings(table) as f64))
             .cell(|row, look| row.unless_absent(|table| findings_cell(table, look)))
             .largest_first()
             .member("errors"),
-        F::hidden("warnings", ColumnKind::Number, |_| Value(None)),
+        F::hidden("warnings", ColumnKind::Number, |_| Scalar::Missing),
         F::text("source", "source", [14, 26], 120, |row| row.loaded().and_then(|table| Some(&table.sources.first()?.file)).into())
             .cell(|row, look| row.unless_absent(|table| source_cell(table, look.cells)))
             .grows()

@@ -19,7 +19,7 @@ impl Fields for DexFields {
         D::text("dexId", "id", [18, 18], 90, |dex| (&dex.0.dex_id).into()).dim().aliases(&["id", "dex"]).searched().unsorted().plain(),
         // A chain matches by its short name or its number.
         D::text("chainId", "chain", [5, 8], 220, |dex| {
-            dex.0.chain_id.as_deref().map(|id| FieldValue::List(vec![chain(id).into(), id.into()])).into()
+            dex.0.chain_id.as_deref().map(|id| Scalar::List(vec![chain(id).into(), id.into()])).into()
         })
         .cell(|dex, _| dex.0.chain_id.as_deref().map_or_else(Cell::missing, |id| Cell::text(chain(id))))
         .of(ColumnKind::Chain)

@@ -111,7 +111,7 @@ impl Fields for RankingFields {
     const STARS: bool = true;
     const CELLS: bool = true;
 
-    fn own<'a>(row: ListRow<'a, Self>, key: &str) -> Value<'a> {
+    fn own<'a>(row: ListRow<'a, Self>, key: &str) -> Scalar<'a> {
         token_value(*row, key)
     }
 
@@ -135,8 +135,8 @@ impl Fields for RankingFields {
 }
 
 /// The value of the Tokens view's column of this name.
-fn token_value<'a>(row: Ranked<'a>, column: &str) -> Value<'a> {
-    row.token.and_then(|token| TokenRow::plain(token).field(column)).into()
+fn token_value<'a>(row: Ranked<'a>, column: &str) -> Scalar<'a> {
+    row.token.map(|token| TokenRow::plain(token).field(column)).into()
 }
 
 /// The muted and the strong role of the growth's sign.

@@ -44,7 +44,7 @@ impl Fields for JobFields {
             .cell(|row, _| marked(job_mark(row.job.status), row.job.status.word()))
             .searched(),
         J::text("tokens", "tokens", [8, 12], 80, |row| {
-            FieldValue::list(tokens(row.job).into_iter().map(|address| token_name(address, row.context))).into()
+            Scalar::list(tokens(row.job).into_iter().map(|address| token_name(address, row.context)))
         })
         .cell(|row, _| Cell::text(names(row.job, row.context)))
         .of(ColumnKind::List)

@@ -1,12 +1,12 @@
 //! Cell selection: the selected cell's column, filtering by its value, and highlighting it.
 
 use crossterm::event::MouseEvent;
+use model::scalar::Scalar;
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Fields, List, ListRow, Value};
+use super::{Fields, List, ListRow};
 use crate::view::Context;
 use model::time::{DAY_MS, HOUR_MS};
-use query::question::filter::FieldValue;
 use widgets::table::{Hit, TableWidget};
 
 /// Width of the scrollbar in cells.
@@ -48,15 +48,10 @@ impl<L: Fields> List<L> {
 
     /// The row's value in the column, in full precision.
     pub fn plain(row: L::Row<'_>, key: &str) -> Option<String> {
-        Some(match L::value(ListRow { given: row }, key).0? {
-            FieldValue::Number(number) => number.to_string(),
-            FieldValue::Text(text) => text.into_owned(),
-            FieldValue::List(members) => members.join(", "),
-            FieldValue::Flag(flag) => flag.to_string(),
-            FieldValue::Time(time) => time.to_string(),
-            FieldValue::Day(day) => day.to_string(),
-            FieldValue::Duration(length) => model::format::age(length),
-        })
+        match L::value(ListRow { given: row }, key) {
+            Scalar::Duration(length) => Some(model::format::age(length)),
+            value => value.to_text(),
+        }
     }
 
     /// The filter with one more condition: rows with the selected cell's value (`like`), or without it; for figures, times and ages `>=` or
@@ -66,7 +61,7 @@ impl<L: Fields> List<L> {
         let row = row.ok_or("no row is selected")?;
         let named = self.filter_columns().into_iter().find(|column| column.name == key);
         let Some(column) = named else { return Err(format!("`{key}` cannot be filtered")) };
-        let Value(value) = L::value(ListRow { given: row }, key);
+        let value = L::value(ListRow { given: row }, key).given();
         let value = value.ok_or_else(|| format!("the cell has no value, so there is nothing to compare `{key}` with"))?;
         let names = column.aliases.iter().copied().chain([column.name]);
         let name = names.min_by_key(|name| name.len()).unwrap_or(key);
@@ -91,19 +86,22 @@ impl<L: Fields> List<L> {
 }
 
 /// The text of a condition: `chain:base`, `cap>=1000000`, `name!="USD Coin"`.
-fn term(name: &str, value: &FieldValue<'_>, like: bool) -> Option<String> {
+fn term(name: &str, value: &Scalar<'_>, like: bool) -> Option<String> {
     let ordered = if like { ">=" } else { "<" };
     let named = if like { ":" } else { "!=" };
     Some(match value {
-        FieldValue::Number(number) => format!("{name}{ordered}{number}"),
-        FieldValue::Time(time) => format!("{name}{ordered}{time}"),
-        FieldValue::Day(day) => format!("{name}{ordered}{day}"),
+        Scalar::Missing => return None,
+        Scalar::Float(number) => format!("{name}{ordered}{number}"),
+        Scalar::Whole(number) => format!("{name}{ordered}{number}"),
+        Scalar::Digits(number) => format!("{name}{ordered}{number}"),
+        Scalar::Time(time) => format!("{name}{ordered}{time}"),
+        Scalar::Day(day) => format!("{name}{ordered}{day}"),
         // An age of less than a day would be `0d`, which no row is under.
-        FieldValue::Duration(length) if *length < DAY_MS => format!("{name}{ordered}{}h", length / HOUR_MS),
-        FieldValue::Duration(length) => format!("{name}{ordered}{}d", length / DAY_MS),
-        FieldValue::Flag(flag) => format!("{name}:{}", if *flag == like { "yes" } else { "no" }),
-        FieldValue::List(members) => format!("{name}{named}{}", quoted(members.first()?)?),
-        FieldValue::Text(text) => format!("{name}{}{}", if like { "=" } else { "!=" }, quoted(text)?),
+        Scalar::Duration(length) if *length < DAY_MS => format!("{name}{ordered}{}h", length / HOUR_MS),
+        Scalar::Duration(length) => format!("{name}{ordered}{}d", length / DAY_MS),
+        Scalar::Flag(flag) => format!("{name}:{}", if *flag == like { "yes" } else { "no" }),
+        Scalar::List(members) => format!("{name}{named}{}", quoted(members.first()?)?),
+        Scalar::Text(text) => format!("{name}{}{}", if like { "=" } else { "!=" }, quoted(text)?),
     })
 }
 
@@ -120,20 +118,20 @@ mod tests {
 
     #[test]
     fn a_cell_makes_a_condition_that_can_be_read() {
-        let texts = FieldValue::list(["base", "eth"]).expect("two");
+        let texts = Scalar::list(["base", "eth"]);
         for (value, like, unlike) in [
-            (FieldValue::Number(1_500_000.25), "x>=1500000.25", "x<1500000.25"),
-            (FieldValue::Number(2.14e-7), "x>=0.000000214", "x<0.000000214"),
-            (FieldValue::Duration(90 * DAY_MS + 5), "x>=90d", "x<90d"),
-            (FieldValue::Duration(5 * HOUR_MS + 7), "x>=5h", "x<5h"),
-            (FieldValue::Flag(true), "x:yes", "x:no"),
-            (FieldValue::Time(Time(0)), "x>=1970-01-01T00:00:00Z", "x<1970-01-01T00:00:00Z"),
+            (Scalar::Float(1_500_000.25), "x>=1500000.25", "x<1500000.25"),
+            (Scalar::Float(2.14e-7), "x>=0.000000214", "x<0.000000214"),
+            (Scalar::Duration(90 * DAY_MS + 5), "x>=90d", "x<90d"),
+            (Scalar::Duration(5 * HOUR_MS + 7), "x>=5h", "x<5h"),
+            (Scalar::Flag(true), "x:yes", "x:no"),
+            (Scalar::Time(Time(0)), "x>=1970-01-01T00:00:00Z", "x<1970-01-01T00:00:00Z"),
             (texts, "x:base", "x!=base"),
-            (FieldValue::text("USD Coin"), "x=\"USD Coin\"", "x!=\"USD Coin\""),
-            (FieldValue::text("USDC"), "x=USDC", "x!=USDC"),
+            (Scalar::text("USD Coin"), "x=\"USD Coin\"", "x!=\"USD Coin\""),
+            (Scalar::text("USDC"), "x=USDC", "x!=USDC"),
         ] {
             assert_eq!((term("x", &value, true).as_deref(), term("x", &value, false).as_deref()), (Some(like), Some(unlike)));
         }
-        assert_eq!(term("x", &FieldValue::text("a\"b"), true), None);
+        assert_eq!(term("x", &Scalar::text("a\"b"), true), None);
     }
 }

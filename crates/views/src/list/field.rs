@@ -1,22 +1,12 @@
 //! The field definition of a list: everything about a column, in one row of the list's table.
 
 use super::Fields;
-use model::{
-    format,
-    time::{Day, Time},
-};
-use query::question::{
-    filter::{AddressOf, ColumnKind, FieldValue, FilterColumn},
-    list::SortKey,
-};
+use model::{format, scalar::Scalar, time::Time};
+use query::question::filter::{AddressOf, ColumnKind, FilterColumn};
 use widgets::{
     table::{Cell, ColumnAlign, TableColumn},
     theme::Role,
 };
-
-/// A row's value in a field: filtered, sorted and, without a rendering of the field's own, drawn.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Value<'a>(pub Option<FieldValue<'a>>);
 
 /// The drawing parameters of a cell.
 #[derive(Debug, Clone, Copy)]
@@ -53,7 +43,7 @@ impl<'a, L: Fields> std::ops::Deref for ListRow<'a, L> {
 #[allow(clippy::struct_excessive_bools, reason = "each says something of its own of the column: they hold in any combination")]
 pub struct Field<L: Fields> {
     pub column: TableColumn,
-    pub value: for<'a> fn(ListRow<'a, L>) -> Value<'a>,
+    pub value: for<'a> fn(ListRow<'a, L>) -> Scalar<'a>,
     pub(super) cell: Option<for<'a> fn(ListRow<'a, L>, &CellContext) -> Cell>,
     drawn: Drawn,
     /// Minimum and ideal width from a width of the list on; the last that applies.
@@ -115,7 +105,7 @@ impl<L: Fields> Field<L> {
         column: TableColumn,
         kind: Option<ColumnKind>,
         descending_first: Option<bool>,
-        value: for<'a> fn(ListRow<'a, L>) -> Value<'a>,
+        value: for<'a> fn(ListRow<'a, L>) -> Scalar<'a>,
     ) -> Self {
         let member = column.key;
         Self {
@@ -144,7 +134,7 @@ impl<L: Fields> Field<L> {
         title: &'static str,
         [min, ideal]: [u16; 2],
         priority: u8,
-        value: for<'a> fn(ListRow<'a, L>) -> Value<'a>,
+        value: for<'a> fn(ListRow<'a, L>) -> Scalar<'a>,
     ) -> Self {
         Self::new(TableColumn::text(key, title, min, ideal, priority), Some(ColumnKind::Text), Some(false), value)
     }
@@ -155,13 +145,13 @@ impl<L: Fields> Field<L> {
         title: &'static str,
         width: u16,
         priority: u8,
-        value: for<'a> fn(ListRow<'a, L>) -> Value<'a>,
+        value: for<'a> fn(ListRow<'a, L>) -> Scalar<'a>,
     ) -> Self {
         Self::new(TableColumn::figure(key, title, width, priority), Some(ColumnKind::Number), Some(true), value)
     }
 
     /// A field for filters and files only, without a column.
-    pub const fn hidden(key: &'static str, kind: ColumnKind, value: for<'a> fn(ListRow<'a, L>) -> Value<'a>) -> Self {
+    pub const fn hidden(key: &'static str, kind: ColumnKind, value: for<'a> fn(ListRow<'a, L>) -> Scalar<'a>) -> Self {
         Self { shown: false, ..Self::new(TableColumn::text(key, "", 0, 0, 0), Some(kind), None, value) }
     }
 
@@ -173,7 +163,7 @@ impl<L: Fields> Field<L> {
         priority: u8,
         cell: for<'a> fn(ListRow<'a, L>, &CellContext) -> Cell,
     ) -> Self {
-        Self::new(TableColumn::text(key, title, width, width, priority), None, None, |_| Value(None)).member("").plain().cell(cell)
+        Self::new(TableColumn::text(key, title, width, width, priority), None, None, |_| Scalar::Missing).member("").plain().cell(cell)
     }
 
     setters! {
@@ -219,10 +209,10 @@ impl<L: Fields> Field<L> {
             (None, _) => L::value(row, self.column.key),
         };
         match (self.drawn, value) {
-            (Drawn::Count, Value(Some(FieldValue::Number(number)))) => Cell::text(format::count(number as u64)),
-            (Drawn::Change, Value(Some(FieldValue::Number(percent)))) => Cell::change(Some(percent)),
-            (Drawn::Fixed(digits, role), Value(Some(FieldValue::Number(number)))) => Cell::new(format::fixed(number, digits), role),
-            (_, value) => Cell::new(value.cell().plain().into_owned(), Role::Dim),
+            (Drawn::Count, Scalar::Float(number)) => Cell::text(format::count(number as u64)),
+            (Drawn::Change, Scalar::Float(percent)) => Cell::change(Some(percent)),
+            (Drawn::Fixed(digits, role), Scalar::Float(number)) => Cell::new(format::fixed(number, digits), role),
+            (_, value) => Cell::new(cell_of(value).plain().into_owned(), Role::Dim),
         }
     }
 
@@ -245,67 +235,27 @@ impl<L: Fields> Field<L> {
         Some(if let Some(of) = self.addresses { column.addresses(of) } else { column })
     }
 
-    pub(super) fn sort_key(&self, row: ListRow<'_, L>) -> Option<SortKey> {
-        self.rank.map_or_else(|| (self.value)(row).0.and_then(SortKey::of), |rank| rank(row).map(SortKey::Number))
+    pub(super) fn sort_key(&self, row: ListRow<'_, L>) -> Option<Scalar<'static>> {
+        self.rank.map_or_else(|| (self.value)(row).sort_key(), |rank| rank(row).map(Scalar::Float))
     }
 }
 
-impl Value<'_> {
-    pub(super) fn cell(self) -> Cell {
-        let Some(value) = self.0 else { return Cell::missing() };
-        match value {
-            FieldValue::Number(number) => Cell::number(number),
-            FieldValue::Text(text) => Cell::text(text.into_owned()),
-            FieldValue::Flag(flag) => Cell::text(if flag { "yes" } else { "no" }),
-            FieldValue::Time(time) => Cell::new(time.to_string(), Role::Dim),
-            FieldValue::Day(day) => Cell::new(day.to_string(), Role::Dim),
-            FieldValue::Duration(length) => Cell::text(format::age(length)),
-            // `eth +4`
-            FieldValue::List(names) => match &*names {
-                [] => Cell::missing(),
-                [only] => Cell::text(only.to_string()),
-                [first, others @ ..] => Cell::text(first.to_string()).then(format!(" +{}", others.len()), Role::Dim),
-            },
-        }
+/// A value as it is drawn without a rendering of the field's own.
+pub(super) fn cell_of(value: Scalar<'_>) -> Cell {
+    match value {
+        Scalar::Missing => Cell::missing(),
+        Scalar::Float(number) => Cell::number(number),
+        Scalar::Whole(number) => Cell::number(number as f64),
+        Scalar::Digits(text) | Scalar::Text(text) => Cell::text(text.into_owned()),
+        Scalar::Flag(flag) => Cell::text(if flag { "yes" } else { "no" }),
+        Scalar::Time(time) => Cell::new(time.to_string(), Role::Dim),
+        Scalar::Day(day) => Cell::new(day.to_string(), Role::Dim),
+        Scalar::Duration(length) => Cell::text(format::age(length)),
+        // `eth +4`
+        Scalar::List(names) => match &*names {
+            [] => Cell::missing(),
+            [only] => Cell::text(only.to_string()),
+            [first, others @ ..] => Cell::text(first.to_string()).then(format!(" +{}", others.len()), Role::Dim),
+        },
     }
-}
-
-impl<'a, T: Into<Value<'a>>> From<Option<T>> for Value<'a> {
-    fn from(value: Option<T>) -> Self {
-        value.map_or(Value(None), Into::into)
-    }
-}
-
-impl<'a> From<&'a Option<String>> for Value<'a> {
-    fn from(text: &'a Option<String>) -> Self {
-        text.as_deref().into()
-    }
-}
-
-impl<'a> From<&'a String> for Value<'a> {
-    fn from(text: &'a String) -> Self {
-        text.as_str().into()
-    }
-}
-
-macro_rules! values {
-    ($($of:ty => |$value:ident| $to:expr;)*) => { $(impl<'a> From<$of> for Value<'a> {
-        fn from($value: $of) -> Self {
-            $to
-        }
-    })* };
-}
-
-values! {
-    &'a str => |text| Self(Some(FieldValue::text(text)));
-    String => |text| Self(Some(FieldValue::text(text)));
-    f64 => |number| Self(Some(FieldValue::Number(number)));
-    // Rounded beyond 2^53, as figures in lists are.
-    i64 => |number| (number as f64).into();
-    u64 => |number| (number as f64).into();
-    usize => |number| (number as f64).into();
-    u16 => |number| f64::from(number).into();
-    Time => |time| Self(Some(FieldValue::Time(time)));
-    Day => |day| Self(Some(FieldValue::Day(day)));
-    FieldValue<'a> => |value| Self(Some(value));
 }

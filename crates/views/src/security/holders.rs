@@ -40,9 +40,7 @@ impl Fields for HolderFields {
             .addresses(AddressOf::Anyone)
             .cell(|row, look| whole_or_short(&row.holder_address, look.cells, Role::Text))
             .plain(),
-        H::text("labels", "label", [8, 20], 230, |row| FieldValue::list(row.labels.iter().map(String::as_str)).into())
-            .of(ColumnKind::List)
-            .plain(),
+        H::text("labels", "label", [8, 20], 230, |row| Scalar::list(row.labels.iter().map(String::as_str))).of(ColumnKind::List).plain(),
         H::figure("share", "share", 8, 250, |row| row.share.into()).cell(|row, _| Cell::figure(format::share(row.share))),
         H::figure("balance", "balance", 9, 240, |row| row.balance.into()),
         H::figure("first_seen", "first seen", 10, 120, |row| row.first_seen.into())

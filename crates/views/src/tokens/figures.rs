@@ -64,7 +64,7 @@ pub(super) const SCORE: F = F::figure("securityScore", "score", 5, 191, LISTED)
     .cell(|row, _| {
         figure(*row, "securityScore", |figures| {
             let (score, word) = match figures.get("securityScore")? {
-                FigureValue::Integer(score) => (*score, ""),
+                FigureValue::Value(Scalar::Whole(score)) => (*score, ""),
                 FigureValue::Unknown => (0, NOT_ENOUGH_DATA),
                 _ => return None,
             };
@@ -81,7 +81,7 @@ pub(super) const RISK: F = F::text("recommendation", "risk", [13, 19], 130, LIST
         figure(*row, "recommendation", |figures| {
             let word = figures.get("recommendation")?.word()?;
             let role = if too_little_known(word) { Role::Dim } else { Role::Text };
-            Some(Cell::new(word, role))
+            Some(Cell::new(word.to_owned(), role))
         })
     })
     .optional();
@@ -251,14 +251,15 @@ fn figure(row: ListedToken<'_>, key: &str, cell: impl FnOnce(&Figures) -> Option
 fn worded(row: ListedToken<'_>, key: &str) -> Cell {
     figure(row, key, |figures| {
         let rank = number(figures, key).unwrap_or_default();
-        Some(Cell::new(words::shown(figures.get(key)?.word()?), by_sign(rank)))
+        Some(Cell::new(words::shown(figures.get(key)?.word()?).to_owned(), by_sign(rank)))
     })
 }
 
 /// The number that a figure is, or sorts by.
 fn number(figures: &Figures, key: &str) -> Option<f64> {
-    match figures.get(key)?.rank()? {
-        FieldValue::Number(number) => Some(number),
+    match figures.get(key)?.rank() {
+        Scalar::Float(number) => Some(number),
+        Scalar::Whole(number) => Some(number as f64),
         _ => None,
     }
 }
@@ -310,17 +311,17 @@ mod tests {
                 ("trend", Some(trend.into())),
                 ("best_pattern", Some(FigureValue::Pattern(Box::new(pattern.clone()), None))),
                 ("advice", Some(advice.into())),
-                ("securityScore", Some(FigureValue::Integer(21))),
-                ("recommendation", Some(FigureValue::Word("HIGH RISK"))),
+                ("securityScore", Some(FigureValue::Value(Scalar::Whole(21)))),
+                ("recommendation", Some(FigureValue::Value(Scalar::text("HIGH RISK")))),
             ]);
             let json = serde_json::to_value(&figures).unwrap();
             let row = ListRow::<TokenFields> { given: ListedToken { token, figures: Some(&figures), starred: false, has_changed: false } };
             let words = [&json["trend"], &json["best_pattern"]["name"], &json["advice"]];
             for (field, expected) in [TREND, PATTERN, ADVICE].iter().zip(words) {
-                assert_eq!(TokenFields::value(row, field.column.key), Value::from(expected.as_str()));
+                assert_eq!(TokenFields::value(row, field.column.key), Scalar::from(expected.as_str()));
                 assert!(TokenFields::sort_key(row, field.column.key).is_some());
             }
-            assert_eq!(TokenFields::value(row, SCORE.column.key), Value::from(21.0));
+            assert_eq!(TokenFields::value(row, SCORE.column.key), Scalar::from(21.0));
         }
         assert!(
             List::<TokenFields>::optional().count() == 7
@@ -334,7 +335,7 @@ mod tests {
         let failed = given(&[("best_pattern", Some(FigureValue::Pattern(Box::new(pattern), Some(Status::Failed))))]);
         assert_eq!(cell(PATTERN, failed), Cell::default().then("…, failed", Role::Dim), "how it stands is never cut");
         assert_eq!(cell(SCORE, Figures::default()), Cell::new("…", Role::Dim), "not worked out yet");
-        let scored = ("securityScore", Some(FigureValue::Integer(21)));
+        let scored = ("securityScore", Some(FigureValue::Value(Scalar::Whole(21))));
         assert_eq!(cell(SCORE, given(&[scored])), Cell::new("21", Role::Down));
         let unknown = given(&[("securityScore", Some(FigureValue::Unknown))]);
         assert_eq!(cell(SCORE, unknown), Cell::new("?", Role::Dim));

@@ -8,7 +8,7 @@ use analysis::market::{LastCandle, TokenSummary};
 use query::question::{
     fields::{self, Figures, TokenEntry},
     filter::FilterColumn,
-    list::{Listed, SortKey},
+    list::Listed,
     search::row::{self, TokenRow},
 };
 use widgets::sparkline::sparkline_over;
@@ -28,7 +28,7 @@ pub(crate) struct ListedToken<'a> {
 type F = Field<TokenFields>;
 
 /// A placeholder: the value is the one of the API's `where`.
-pub(super) const LISTED: for<'a> fn(ListRow<'a, TokenFields>) -> Value<'a> = |_| Value(None);
+pub(super) const LISTED: for<'a> fn(ListRow<'a, TokenFields>) -> Scalar<'a> = |_| Scalar::Missing;
 
 impl Fields for TokenFields {
     type Row<'a> = ListedToken<'a>;
@@ -107,16 +107,16 @@ impl Fields for TokenFields {
         [TokenEntry::COLUMNS, &[FilterColumn::new("starred", ColumnKind::Flag, &["star", "watchlist"])]].concat()
     }
 
-    fn value<'a>(row: ListRow<'a, Self>, key: &str) -> Value<'a> {
-        if key == "starred" { FieldValue::Flag(row.starred).into() } else { listed(*row).field(key).into() }
+    fn value<'a>(row: ListRow<'a, Self>, key: &str) -> Scalar<'a> {
+        if key == "starred" { Scalar::Flag(row.starred) } else { listed(*row).field(key) }
     }
 
     fn lacks(row: ListRow<'_, Self>, key: &str) -> bool {
         listed(*row).lacks(key)
     }
 
-    fn sort_key(row: ListRow<'_, Self>, key: &str) -> Option<SortKey> {
-        listed(*row).rank(key).and_then(SortKey::of)
+    fn sort_key(row: ListRow<'_, Self>, key: &str) -> Option<Scalar<'static>> {
+        listed(*row).rank(key).sort_key()
     }
 
     fn starred(row: ListedToken<'_>) -> bool {
@@ -148,7 +148,7 @@ impl Fields for TokenFields {
 /// The precomputed columns that are empty for all tokens; none without tokens.
 pub(super) fn empty_columns(tokens: &[TokenSummary]) -> Vec<&'static str> {
     let precomputed = TokenEntry::COLUMNS.iter().map(|column| column.name).filter(|key| !fields::is_computed(key));
-    let nobody = |key: &&'static str| !tokens.is_empty() && tokens.iter().all(|token| TokenRow::plain(token).field(key).is_none());
+    let nobody = |key: &&'static str| !tokens.is_empty() && tokens.iter().all(|token| TokenRow::plain(token).field(key) == Scalar::Missing);
     precomputed.filter(nobody).collect()
 }
 

@@ -232,12 +232,12 @@ fn a_filter_by_an_optional_column_finds_its_tokens_and_esc_stops_the_work() {
     view.set_filter("trend:uptrend", &stage.context()).expect("a filter that reads");
     let all = market().tokens().len();
     settled(&stage, &mut view, 38, |view| view.figures.known.len() == all && view.figures.all.is_empty());
-    let trend = |view: &TokensView, place: usize| {
+    let trend = |view: &TokensView, place: usize| -> Option<String> {
         let token = &stage.context().snapshot.expect("loaded data").market.tokens[place];
-        view.figures.known[&token.token_address].get("trend").and_then(FigureValue::word)
+        view.figures.known[&token.token_address].get("trend").and_then(FigureValue::word).map(str::to_owned)
     };
     assert!(!view.list.is_empty() && view.list.len() < all);
-    assert!(view.list.places().all(|place| trend(&view, place) == Some(Trend::Uptrend.word())));
+    assert!(view.list.places().all(|place| trend(&view, place).as_deref() == Some(Trend::Uptrend.word())));
     view.figures.want_all(fields::COMPUTED.to_vec());
     stage.act(&mut view, Action::Back);
     assert!(view.figures.all.is_empty() && view.list.filter_text() == "trend:uptrend", "the first Esc stops the work");

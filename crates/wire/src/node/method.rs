@@ -25,7 +25,6 @@ methods! {
     GetCode "eth_getCode";
     GetBalance "eth_getBalance";
     GetStorageAt "eth_getStorageAt";
-    GetProof "eth_getProof";
     GetLogs "eth_getLogs";
     Call "eth_call";
 }
@@ -64,12 +63,6 @@ impl NodeCall {
         Self { method: ReadMethod::GetStorageAt, params: vec![hex(address), hex(slot), quantity(block)] }
     }
 
-    /// An account and slots of it, with their proofs.
-    pub fn proof(address: &[u8; 20], slots: &[[u8; 32]], block: u64) -> Self {
-        let slots = slots.iter().map(|slot| hex(slot)).collect();
-        Self { method: ReadMethod::GetProof, params: vec![hex(address), Value::Array(slots), quantity(block)] }
-    }
-
     /// Events of these contracts with these topics (`None`: any), from one block to another, both included.
     pub fn logs(addresses: &[[u8; 20]], topics: &[Option<[u8; 32]>], from: u64, to: u64) -> Self {
         let addresses: Vec<Value> = addresses.iter().map(|address| hex(address)).collect();
@@ -89,7 +82,6 @@ impl NodeCall {
             ReadMethod::GetCode => 20_000,
             ReadMethod::GetBlockByNumber => 4_000,
             ReadMethod::GetLogs => 100_000,
-            ReadMethod::GetProof => 50_000,
             _ => 200,
         }
     }
@@ -115,16 +107,8 @@ mod tests {
     #[test]
     fn only_methods_that_read_can_be_sent() {
         let words: Vec<&str> = READ_METHODS.iter().map(|(_, word)| *word).collect();
-        let reading = [
-            "eth_chainId",
-            "eth_getBlockByNumber",
-            "eth_getCode",
-            "eth_getBalance",
-            "eth_getStorageAt",
-            "eth_getProof",
-            "eth_getLogs",
-            "eth_call",
-        ];
+        let reading =
+            ["eth_chainId", "eth_getBlockByNumber", "eth_getCode", "eth_getBalance", "eth_getStorageAt", "eth_getLogs", "eth_call"];
         assert_eq!(words, reading);
         assert!(READ_METHODS.iter().all(|(method, word)| method.word() == *word));
         // The word of a request is that of its method: no text of a caller gets there.

@@ -1,5 +1,6 @@
 //! Job queries of the store, each in one transaction, so that it sees a consistent state.
 
+use model::scalar::Scalar;
 use std::cmp::Ordering;
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, params, types::ValueRef};
@@ -8,7 +9,7 @@ use serde_json::value::RawValue;
 use super::{JobStore, StoreResult, address};
 use crate::{
     jobs::{Analysis, Job, JobStatus, JobsWanted, Report, Task, TaskStatus, TokenReport, no_job},
-    question::list::{Listed as _, SortKey, sort_rows},
+    question::list::{Listed as _, sort_rows},
 };
 use model::address::Address;
 
@@ -66,16 +67,16 @@ impl JobStore {
         let mut heads =
             moment.prepare_cached(&format!("SELECT job_id, status, tokens_used FROM job WHERE {OF_DATASET} ORDER BY job_id DESC"))?;
         let mut heads = heads.query([dataset])?;
-        let mut found: Vec<(String, Vec<Option<SortKey>>)> = Vec::new();
+        let mut found: Vec<(String, Vec<Option<Scalar<'static>>>)> = Vec::new();
         while let Some(row) = heads.next()? {
             let tasks = tokens.as_mut().map_or(Ok(Vec::new()), |tokens| tokens.tasks_of(row.get_ref(0)?.as_str()?))?;
             let job = Job { job_id: row.get(0)?, status: row.get(1)?, tokens_used: row.get::<_, i64>(2)? as u64, tasks };
             if filter.matches(|column| job.field(column)) {
-                let keys = sort.iter().map(|order| job.field(order.column).and_then(SortKey::of)).collect();
+                let keys = sort.iter().map(|order| job.field(order.column).sort_key()).collect();
                 found.push((job.job_id, keys));
             }
         }
-        let key = |(_, keys): &(String, Vec<Option<SortKey>>), column: &str| {
+        let key = |(_, keys): &(String, Vec<Option<Scalar<'static>>>), column: &str| {
             sort.iter().zip(keys).find(|(order, _)| order.column == column).and_then(|(_, key)| key.clone())
         };
         if !sort.is_empty() {

@@ -106,7 +106,7 @@ fn add_of_candles(
                 base.map(|(_, frame)| trendlines(&frame.as_candles(), PERIOD_DEFAULT as usize, false).trend.into())
             }
             FigureSource::Patterns(of) => patterns.as_ref().and_then(of),
-            FigureSource::Days(of) => of(&days.as_candles()).map(FigureValue::Number),
+            FigureSource::Days(of) => of(&days.as_candles()).map(FigureValue::number),
             FigureSource::Security(_) => continue,
         };
         figures.set(name, figure);
@@ -119,7 +119,7 @@ pub fn precomputed(token: &TokenSummary, fields: &[&str]) -> Figures {
     let mut figures = Figures::default();
     let is_known = |name: &str| name != OWN_COLUMNS && !super::is_computed(name);
     for row in ADDED.iter().filter(|row| fields.contains(&row.name) && is_known(row.name)) {
-        figures.set(row.name, value(token, row.name).as_ref().and_then(FigureValue::of));
+        figures.set(row.name, FigureValue::of(&value(token, row.name)));
     }
     figures
 }

@@ -40,7 +40,8 @@ impl Filter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::question::filter::{ColumnKind, FieldValue, FilterColumn, parse};
+    use crate::question::filter::{ColumnKind, FilterColumn, parse};
+    use model::scalar::Scalar;
     use model::time::{DAY_MS, HOUR_MS};
 
     #[test]
@@ -67,8 +68,8 @@ mod tests {
             // Half hours, as no age is a whole day to the millisecond.
             for hours in (0..20 * 24).step_by(5) {
                 let age = hours * HOUR_MS + HOUR_MS / 2;
-                let by_age = filter.matches(|_| Some(FieldValue::Duration(age)));
-                let by_time = |filter: &Filter| filter.matches(|_| Some(FieldValue::Time(Time(now.0 - age))));
+                let by_age = filter.matches(|_| Scalar::Duration(age));
+                let by_time = |filter: &Filter| filter.matches(|_| Scalar::Time(Time(now.0 - age)));
                 assert_eq!((by_time(&timed), by_time(&read_again)), (by_age, by_age), "{condition} {hours}");
             }
         }

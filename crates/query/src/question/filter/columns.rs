@@ -155,7 +155,7 @@ pub fn of_table(schema: &TableSchema) -> Vec<FilterColumn> {
 
 /// The filter column of a table's column; its meaning shows whether it is a fraction or a percentage.
 pub fn of_column(column: &Column) -> FilterColumn {
-    let fraction = column.is_fraction();
+    let fraction = column.fraction;
     let absolute = !fraction && !column.meaning.contains("percent");
     FilterColumn { fraction, absolute, ..of_kind(column.name, column.kind, column.aliases) }
 }

@@ -1,6 +1,7 @@
 //! Rows that a filter leaves out only because of missing values in its columns: they might match, so lists show their number.
 
-use super::{FieldValue, Filter, Row, Term};
+use super::{Filter, Row, Term};
+use model::scalar::Scalar;
 
 /// Number of rows left out because of missing values, in total and by column.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -53,12 +54,7 @@ impl RowsLeftOut {
 impl Filter {
     /// As `matches`; also counts in `left_out` a row that fails only for missing values, all of which `lacks` confirms: not those known to be
     /// absent or still to be computed.
-    pub fn keeps<'a>(
-        &self,
-        field: impl Fn(&str) -> Option<FieldValue<'a>>,
-        lacks: impl Fn(&str) -> bool,
-        left_out: &mut RowsLeftOut,
-    ) -> bool {
+    pub fn keeps<'a>(&self, field: impl Fn(&str) -> Scalar<'a>, lacks: impl Fn(&str) -> bool, left_out: &mut RowsLeftOut) -> bool {
         let row = Row { filter: self, field: &field, absent: &|column: &str| !lacks(column) };
         let all = row.all(&self.terms);
         if all.is_none() {
@@ -104,10 +100,10 @@ mod tests {
             let mut holding = 0;
             for (nth, (symbol, cap, change)) in rows.into_iter().enumerate() {
                 let field = |column: &str| match column {
-                    "symbol" => Some(FieldValue::text(symbol)),
-                    "market_cap" => cap.map(FieldValue::Number),
-                    "price_change_24h" => change.map(FieldValue::Number),
-                    _ => None,
+                    "symbol" => Scalar::text(symbol),
+                    "market_cap" => cap.into(),
+                    "price_change_24h" => change.into(),
+                    _ => Scalar::Missing,
                 };
                 let holds = filter.keeps(field, |_| true, &mut counted);
                 assert_eq!(holds, filter.matches(field), "{text} {symbol}");

@@ -3,6 +3,8 @@
 
 use std::cmp::Ordering;
 
+use model::scalar::{by_digits, is_digits};
+
 /// A number as it was written.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConditionNumber {
@@ -61,7 +63,7 @@ impl ConditionNumber {
     /// How a whole number in digits compares with it; `None` for other texts.
     pub(super) fn order_of(&self, digits: &str) -> Option<Ordering> {
         let (is_negative, digits) = digits.strip_prefix('-').map_or((false, digits), |digits| (true, digits));
-        if !is_whole(digits) {
+        if !is_digits(digits) {
             return None;
         }
         let digits = digits.trim_start_matches('0');
@@ -99,16 +101,6 @@ impl ConditionNumber {
     fn digits(&self) -> String {
         if self.whole.is_empty() { "0".to_owned() } else { self.whole.clone() }
     }
-}
-
-/// Whether a text is a whole number without a sign.
-pub(super) fn is_whole(digits: &str) -> bool {
-    !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit())
-}
-
-/// Compares digits without leading zeros.
-fn by_digits(a: &str, b: &str) -> Ordering {
-    a.len().cmp(&b.len()).then_with(|| a.cmp(b))
 }
 
 #[cfg(test)]

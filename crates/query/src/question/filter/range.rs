@@ -65,9 +65,10 @@ fn between<T: PartialOrd + Copy>(low: T, high: T, operator: Operator, wanted: T)
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{ColumnKind, FieldValue, FilterColumn, parse},
+        super::{ColumnKind, FilterColumn, parse},
         *,
     };
+    use model::scalar::Scalar;
 
     /// A block is skipped only where none of its rows matches.
     #[test]
@@ -84,7 +85,7 @@ mod tests {
         ] {
             let filter = parse(&format!("at{sign}1970-01-02"), &columns).unwrap();
             for (times, expected) in [(hours(30, 40), within), (hours(0, 23), before), (hours(48, 60), behind)] {
-                let any = times.iter().any(|time| filter.matches(|_| Some(FieldValue::Time(*time))));
+                let any = times.iter().any(|time| filter.matches(|_| Scalar::Time(*time)));
                 let may = filter.may_match(|_| Some(Range::Time(times[0], times[times.len() - 1])));
                 assert_eq!((any, may), (expected, expected), "{sign} {times:?}");
             }

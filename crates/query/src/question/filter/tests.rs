@@ -1,7 +1,7 @@
 //! Which rows the conditions of a filter keep.
 
 use super::*;
-use model::time::{DAY_MS, HOUR_MS};
+use model::time::{DAY_MS, Day, HOUR_MS, Time};
 
 pub(super) const COLUMNS: &[FilterColumn] = &[
     FilterColumn::new("symbol", ColumnKind::Text, &[]).searched(),
@@ -17,20 +17,20 @@ pub(super) const COLUMNS: &[FilterColumn] = &[
     FilterColumn::new("age", ColumnKind::Duration, &[]),
 ];
 
-fn usd_coin(column: &str) -> Option<FieldValue<'static>> {
-    Some(match column {
-        "symbol" => FieldValue::text("USDC"),
-        "name" => FieldValue::text("USD Coin"),
-        "chain" => return FieldValue::list(["eth", "base"]),
-        "market_cap" => FieldValue::Number(4.1e9),
-        "price_change_24h" => FieldValue::Number(-0.5),
-        "starred" => FieldValue::Flag(true),
+fn usd_coin(column: &str) -> Scalar<'static> {
+    match column {
+        "symbol" => Scalar::text("USDC"),
+        "name" => Scalar::text("USD Coin"),
+        "chain" => Scalar::list(["eth", "base"]),
+        "market_cap" => Scalar::Float(4.1e9),
+        "price_change_24h" => Scalar::Float(-0.5),
+        "starred" => Scalar::Flag(true),
         // 2026-01-31T10:30:15Z and its day.
-        "counted_at" => FieldValue::Time(Time(1_769_855_415_000)),
-        "date" => FieldValue::Day(Day(20_484)),
-        "age" => FieldValue::Duration(89 * DAY_MS + 3 * HOUR_MS),
-        _ => return None,
-    })
+        "counted_at" => Scalar::Time(Time(1_769_855_415_000)),
+        "date" => Scalar::Day(Day(20_484)),
+        "age" => Scalar::Duration(89 * DAY_MS + 3 * HOUR_MS),
+        _ => Scalar::Missing,
+    }
 }
 
 #[test]
@@ -142,10 +142,11 @@ fn conditions_keep_the_rows_that_meet_them() {
 #[test]
 fn the_signs_of_a_span_exclude_each_other() {
     let start = 1_769_817_600_000; // 2026-01-31T00:00:00Z
-    let times = (-30..60).map(|hour| FieldValue::Time(Time(start + hour * HOUR_MS + HOUR_MS / 2)));
-    let days = (20_470..20_500).map(|day| FieldValue::Day(Day(day)));
-    let numbers = ["0", "1", "999999999999999999", "1000000000000000000", "1000000000000000001"].map(FieldValue::text);
-    let cases: [(&str, &[&str], Vec<FieldValue<'_>>); 3] = [
+    let times = (-30..60).map(|hour| Scalar::Time(Time(start + hour * HOUR_MS + HOUR_MS / 2)));
+    let days = (20_470..20_500).map(|day| Scalar::Day(Day(day)));
+    let numbers =
+        ["0", "1", "999999999999999999", "1000000000000000000", "1000000000000000001"].map(|digits| Scalar::Digits(digits.into()));
+    let cases: [(&str, &[&str], Vec<Scalar<'_>>); 3] = [
         ("counted", &["2026", "2026-01", "2026-01-31", "2026-01-31T10", "2026-01-31T10:30", "2026-02-01T00:30:00"], times.collect()),
         ("date", &["2026", "2026-01", "2026-01-31", "2026-01-31T10"], days.collect()),
         ("cap", &["0.5", "1e18", "1000000000000000001", "-1", "1.5"], numbers.to_vec()),
@@ -154,7 +155,7 @@ fn the_signs_of_a_span_exclude_each_other() {
         for (wanted, value) in wanted.iter().flat_map(|wanted| values.iter().map(move |value| (wanted, value))) {
             let holds = |sign: &str| {
                 let condition = format!("{column}{sign}{wanted}");
-                parse(&condition, COLUMNS).is_ok_and(|filter| filter.matches(|_| Some(value.clone())))
+                parse(&condition, COLUMNS).is_ok_and(|filter| filter.matches(|_| value.clone()))
             };
             let [less, equal, greater] = ["<", "=", ">"].map(holds);
             assert_eq!(usize::from(less) + usize::from(equal) + usize::from(greater), 1, "{column} {wanted} {value:?}");

@@ -7,7 +7,7 @@ use super::{
 use crate::question::{
     Find,
     fields::is_computed,
-    filter::{FieldValue, Filter},
+    filter::Filter,
     known_token,
     parameter::{self, TokenReader},
     progress::Progress,
@@ -18,6 +18,7 @@ use model::{
     address::Address,
     error::{Code, Problem, Result},
     format::age,
+    scalar::Scalar,
 };
 
 /// Evaluates a condition on all tokens or on one.
@@ -67,19 +68,15 @@ impl Find for ConditionFigure {
         if is_computed(column) {
             compute_figures(&mut found, &filter.split(|column| !is_computed(column)).1, &[], snapshot, progress)?;
         }
-        Ok(found.first().and_then(|(_, row)| row.field(column)).map(|value| words(&value)))
+        Ok(found.first().and_then(|(_, row)| row.field(column).given()).map(|value| words(&value)))
     }
 }
 
-fn words(value: &FieldValue<'_>) -> String {
+fn words(value: &Scalar<'_>) -> String {
     match value {
-        FieldValue::Number(number) => number.to_string(),
-        FieldValue::Text(text) => text.to_string(),
-        FieldValue::List(members) => members.join(", "),
-        FieldValue::Flag(flag) => flag.to_string(),
-        FieldValue::Time(time) => time.minute_text(),
-        FieldValue::Day(day) => day.to_string(),
-        FieldValue::Duration(milliseconds) => age(*milliseconds),
+        Scalar::Time(time) => time.minute_text(),
+        Scalar::Duration(milliseconds) => age(*milliseconds),
+        other => other.to_text().unwrap_or_default(),
     }
 }
 

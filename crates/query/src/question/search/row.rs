@@ -7,11 +7,12 @@ use serde_json::Value;
 
 use crate::question::{
     fields::{self, Figures, TokenEntry, is_computed},
-    filter::{self, ColumnValues, FieldValue, FilterColumn},
+    figure::FigureValue,
+    filter::{self, ColumnValues, FilterColumn},
     list::Listed,
 };
 use analysis::market::TokenSummary;
-use model::{chain::Chain, names, token::OwnColumn};
+use model::{chain::Chain, names, scalar::Scalar, token::OwnColumn};
 use store::Dataset;
 
 /// A token with its optional metrics, as far as they are computed.
@@ -56,24 +57,28 @@ impl<'a> TokenRow<'a> {
         Self { token, figures: None }
     }
 
+    fn figure(&self, column: &str) -> Option<&FigureValue> {
+        self.figures.as_deref()?.get(column)
+    }
+
     /// The value that a condition on the column compares.
-    pub fn field(&self, column: &str) -> Option<FieldValue<'a>> {
+    pub fn field(&self, column: &str) -> Scalar<'a> {
         if is_computed(column) {
-            return self.figures.as_deref()?.get(column)?.field();
+            return self.figure(column).map(FigureValue::field).into();
         }
-        fields::value(self.token, column).or_else(|| own(self.token, column))
+        fields::value(self.token, column).given().unwrap_or_else(|| own(self.token, column))
     }
 
     /// Whether the value is missing from the data, rather than not yet computed or the pattern of candles that have none.
     pub fn lacks(&self, column: &str) -> bool {
         let known = !is_computed(column) || self.figures.as_deref().is_some_and(|figures| figures.has(column));
         let no_pattern = column == "best_pattern" && self.token.last_candle.is_some();
-        known && !no_pattern && self.field(column).is_none()
+        known && !no_pattern && self.field(column) == Scalar::Missing
     }
 
     /// The value that sorting by the column compares.
-    pub fn rank(&self, column: &str) -> Option<FieldValue<'a>> {
-        if is_computed(column) { self.figures.as_deref()?.get(column)?.rank() } else { self.field(column) }
+    pub fn rank(&self, column: &str) -> Scalar<'a> {
+        if is_computed(column) { self.figure(column).map(FigureValue::rank).into() } else { self.field(column) }
     }
 }
 
@@ -83,7 +88,7 @@ pub fn own_values(token: &TokenSummary) -> impl Iterator<Item = (String, Value)>
 }
 
 /// The token's value in a custom column.
-fn own<'a>(token: &'a TokenSummary, column: &str) -> Option<FieldValue<'a>> {
+fn own<'a>(token: &'a TokenSummary, column: &str) -> Scalar<'a> {
     let named = |name: &str| token.own.iter().find(|(known, _)| *known == name).map(|(_, value)| value);
-    FieldValue::of_cell(named(column).or_else(|| named(column.strip_prefix(OWN)?))?)
+    named(column).or_else(|| named(column.strip_prefix(OWN)?)).map(Scalar::borrowed).into()
 }

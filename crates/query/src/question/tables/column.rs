@@ -303,7 +303,7 @@ impl ColumnReader<'_> {
             runs(present).for_each(|(at, text, count)| add(text.into(), at, count));
         } else {
             let frame = column.clone().into_frame();
-            let present = (0..column.len()).filter_map(|at| Some((at, in_frame(&frame, self.column, at).text()?)));
+            let present = (0..column.len()).filter_map(|at| Some((at, in_frame(&frame, self.column, at).to_text()?)));
             present.for_each(|(at, text)| add(text.into(), at, 1));
         }
         counts
@@ -339,7 +339,7 @@ impl ColumnReader<'_> {
         counts.truncate(limit);
         let text = |row: usize| {
             let frame = self.grid.at(self.places, row..row + 1, Some(&[self.column]));
-            in_frame(&frame, self.column, 0).text().unwrap_or_default()
+            in_frame(&frame, self.column, 0).to_text().unwrap_or_default()
         };
         ordered_counts(counts.into_iter().map(|counted| (text(counted.first_row as usize), counted.count)).collect())
     }

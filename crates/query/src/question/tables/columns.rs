@@ -8,7 +8,7 @@ use crate::question::{
 use model::{
     error::{Code, Problem, Result},
     names,
-    schema::{Column, Need},
+    schema::Column,
     spelling::meant,
 };
 use store::{Table, cell::kind_of, grid::Grid};
@@ -20,7 +20,7 @@ pub fn of(table: &Table) -> Vec<Column> {
     let new = table.others.columns().iter().filter(|column| table.schema.column(column.name()).is_none());
     let theirs = new.filter_map(|column| {
         let meaning = "an extra column of the file";
-        Some(Column { name: names::intern(column.name())?, kind: kind_of(column), need: Need::Optional, meaning, aliases: &[] })
+        Some(Column::of_kind(names::intern(column.name())?, kind_of(column), meaning))
     });
     ours.chain(theirs).collect()
 }

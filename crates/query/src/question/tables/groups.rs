@@ -8,21 +8,22 @@ use std::{collections::HashMap, fmt};
 
 use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, Series, TimeUnit, TimeZone};
 
-use self::split::{GroupKey, GroupRows, as_written, grouped};
+use self::split::{GroupRows, as_written, grouped};
 use super::{chunks::chunks, columns, loaded_table, order::RowQuery, remote::RemoteQuery};
 use crate::question::{
     Find,
     filter::of_kind,
-    list::{SortKey, sort_rows},
+    list::sort_rows,
     order::Order,
     parameter::{self, clip, parts_of},
     progress::Progress,
     snapshot::Snapshot,
 };
-use analysis::groups::{Aggregate, AggregateValue};
+use analysis::groups::Aggregate;
 use model::{
     error::{Code, Problem, Result},
     format, names,
+    scalar::Scalar,
     schema::{self, Kind},
 };
 use store::{Table, cache::RowSelection, cell::in_frame, grid::Grid};
@@ -253,7 +254,7 @@ impl GroupQuery {
 
     fn groups(&self, grid: &Grid, places: &RowSelection, read: &[schema::Column], progress: &Progress) -> Result<Vec<GroupRows>> {
         let names: Vec<&str> = std::iter::once(self.by.name).chain(read.iter().map(|column| column.name)).collect();
-        let mut known: HashMap<GroupKey, usize> = HashMap::new();
+        let mut known: HashMap<Scalar<'static>, usize> = HashMap::new();
         let mut groups: Vec<GroupRows> = Vec::new();
         let each = |frame: &DataFrame, start: usize| grouped(frame, start, self.by, read);
         let batch = (BATCH_CHUNKS / (1 + read.len())).max(8);
@@ -276,28 +277,20 @@ impl GroupQuery {
     }
 
     /// A group's figure, from the tallies of the columns that were `read`.
-    fn figure(group: &GroupRows, figure: &GroupFigure, read: &[schema::Column]) -> Option<AggregateValue> {
-        let Some(column) = figure.of else { return Some(AggregateValue::Whole(i64::try_from(group.rows).unwrap_or(i64::MAX))) };
+    fn figure(group: &GroupRows, figure: &GroupFigure, read: &[schema::Column]) -> Option<Scalar<'static>> {
+        let Some(column) = figure.of else { return Some(Scalar::Whole(i64::try_from(group.rows).unwrap_or(i64::MAX))) };
         let nth = read.iter().position(|read| *read == column)?;
         group.tallies.get(nth)?.figure(figure.aggregate, is_whole(column.kind))
     }
 
-    fn key_of(&self, group: &GroupRows) -> Option<SortKey> {
-        match &group.key {
-            GroupKey::Missing => None,
-            GroupKey::Whole(value) => Some(SortKey::Number(*value as f64)),
-            GroupKey::Float(bits) => Some(SortKey::Number(f64::from_bits(*bits))),
-            GroupKey::Text(digits) if self.by.kind == Kind::Uint256 => digits.parse().ok().map(SortKey::Number),
-            GroupKey::Text(text) => Some(SortKey::Text(text.to_string())),
-        }
+    fn key_of(&self, group: &GroupRows) -> Option<Scalar<'static>> {
+        let key = group.key.clone();
+        if self.by.kind == Kind::Uint256 { key.number() } else { key }.given()
     }
 
-    fn sort_key(&self, group: &GroupRows, column: &str, read: &[schema::Column]) -> Option<SortKey> {
+    fn sort_key(&self, group: &GroupRows, column: &str, read: &[schema::Column]) -> Option<Scalar<'static>> {
         let Some(figure) = self.figures.iter().find(|figure| figure.name == column) else { return self.key_of(group) };
-        Some(SortKey::Number(match Self::figure(group, figure, read)? {
-            AggregateValue::Whole(value) => value as f64,
-            AggregateValue::Float(value) => value,
-        }))
+        Self::figure(group, figure, read)
     }
 
     fn frame(&self, groups: &[GroupRows], grid: &Grid, places: &RowSelection, read: &[schema::Column]) -> Result<DataFrame> {
@@ -305,14 +298,14 @@ impl GroupQuery {
         let first = grid.at(&RowSelection::from(firsts), 0..groups.len(), Some(&[self.by.name]));
         let is_list = first.column(self.by.name).is_ok_and(|column| matches!(column.dtype(), DataType::List(_)));
         let mut columns = if is_list {
-            let written = |(row, group): (usize, &GroupRows)| as_written(&in_frame(&first, self.by.name, row), &group.key);
+            let written = |(row, group): (usize, &GroupRows)| as_written(in_frame(&first, self.by.name, row), &group.key);
             let elements: Vec<Option<String>> = groups.iter().enumerate().map(written).collect();
             vec![Series::new(self.by.name.into(), elements).into_column()]
         } else {
             first.into_columns()
         };
         for figure in &self.figures {
-            let values: Vec<Option<AggregateValue>> = groups.iter().map(|group| Self::figure(group, figure, read)).collect();
+            let values: Vec<Option<Scalar<'static>>> = groups.iter().map(|group| Self::figure(group, figure, read)).collect();
             columns.push(column_of(figure.name, self.kind(figure.name), &values));
         }
         DataFrame::new(groups.len(), columns).map_err(|_| Problem::new(Code::Defect, "Internal error: the groups cannot be written."))
@@ -320,16 +313,13 @@ impl GroupQuery {
 }
 
 /// A figure's column: integers unless one of them is a float.
-fn column_of(name: &str, kind: Kind, values: &[Option<AggregateValue>]) -> Column {
-    let whole = |value: &Option<AggregateValue>| match value {
-        Some(AggregateValue::Whole(value)) => Some(*value),
+fn column_of(name: &str, kind: Kind, values: &[Option<Scalar<'static>>]) -> Column {
+    let whole = |value: &Option<Scalar<'static>>| match value {
+        Some(Scalar::Whole(value)) => Some(*value),
         _ => None,
     };
-    if values.iter().any(|value| matches!(value, Some(AggregateValue::Float(_)))) || kind == Kind::Float {
-        let floats = values.iter().map(|value| match value.as_ref()? {
-            AggregateValue::Whole(value) => Some(*value as f64),
-            AggregateValue::Float(value) => Some(*value),
-        });
+    if values.iter().any(|value| matches!(value, Some(Scalar::Float(_)))) || kind == Kind::Float {
+        let floats = values.iter().map(|value| value.as_ref()?.as_float());
         return Series::new(name.into(), floats.collect::<Vec<Option<f64>>>()).into_column();
     }
     let column = Series::new(name.into(), values.iter().map(whole).collect::<Vec<Option<i64>>>()).into_column();
@@ -356,7 +346,6 @@ mod tests {
         tables::TableQuestion,
         tests::{answered, snapshot},
     };
-    use model::schema::Need;
 
     /// Rows of the answer as JSON, and its total.
     fn rows(snapshot: &Snapshot, query: &str) -> (Vec<serde_json::Value>, u64) {
@@ -390,7 +379,7 @@ mod tests {
         let grid = Grid::Memory(
             DataFrame::new(rows as usize, vec![Series::new("n".into(), (0..rows).collect::<Vec<i64>>()).into_column()]).expect("a frame"),
         );
-        let by = schema::Column { name: "n", kind: Kind::Integer, need: Need::Optional, meaning: "", aliases: &[] };
+        let by = schema::Column::of_kind("n", Kind::Integer, "");
         let table = schema::TABLES.first().expect("a table");
         let figure = |aggregate: Aggregate| GroupFigure { aggregate, of: None, name: aggregate.word() };
         let query =

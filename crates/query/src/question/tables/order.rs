@@ -12,12 +12,12 @@ use super::{columns, remote::RemoteQuery};
 use crate::question::{
     Find,
     caches::OrderedRows,
-    filter::{self, ColumnKind, FieldValue, Filter, FilterColumn, RowsLeftOut},
+    filter::{self, ColumnKind, Filter, FilterColumn, RowsLeftOut},
     order::Order,
     progress::Progress,
     snapshot::Snapshot,
 };
-use model::{cell_value::CellValue, error::Result, schema::TableSchema, time::Time};
+use model::{error::Result, scalar::Scalar, schema::TableSchema, time::Time};
 use store::{
     Table,
     cache::{Extent, RowSelection, SortBy},
@@ -196,19 +196,17 @@ fn range(grid: &Grid, column: &str, rows: Range<usize>, columns_read: &[FilterCo
 fn matching_in_frame(chunk: &DataFrame, rows: &Range<usize>, filter: &Filter, columns_read: &[FilterColumn]) -> ChunkMatches {
     let (mut matching, mut left_out) = (Vec::new(), RowsLeftOut::of(filter));
     for (place, row) in rows.clone().enumerate() {
-        let values: Vec<(&FilterColumn, CellValue)> =
-            columns_read.iter().map(|column| (column, in_frame(chunk, column.name, place))).collect();
-        let found = |name: &str| values.iter().find(|(column, _)| column.name == name);
-        if filter.keeps(|name| found(name).and_then(|(column, value)| field(value, column.kind)), |_| true, &mut left_out) {
+        let cell = |column: &FilterColumn| {
+            let cell = in_frame(chunk, column.name, place);
+            if column.kind == ColumnKind::Number { cell.number() } else { cell }
+        };
+        let values: Vec<(&str, Scalar<'static>)> = columns_read.iter().map(|column| (column.name, cell(column))).collect();
+        let found = |name: &str| values.iter().find(|(column, _)| *column == name).map(|(_, cell)| cell.borrowed()).into();
+        if filter.keeps(found, |_| true, &mut left_out) {
             matching.push(row as u32);
         }
     }
     (matching, left_out)
-}
-
-/// A cell as a filter value.
-fn field(value: &CellValue, kind: ColumnKind) -> Option<FieldValue<'_>> {
-    if kind == ColumnKind::Number { FieldValue::of_number(value) } else { FieldValue::of_cell(value) }
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::question::{
 };
 use model::{
     error::{Code, Problem, Result},
-    table_ask::KeyValue,
+    scalar::Scalar,
 };
 use store::{
     Table,
@@ -167,7 +167,7 @@ fn rows_before(places: &RowSelection, count: usize, row: usize) -> usize {
 struct Cursor {
     start: usize,
     /// For a remote table: the row before, by its values in the columns of the order.
-    after: Vec<KeyValue>,
+    after: Vec<Scalar<'static>>,
 }
 
 impl Cursor {
@@ -201,24 +201,25 @@ impl Cursor {
 }
 
 /// Values of a row as a part of a cursor; `read` is the inverse.
-fn written(values: &[KeyValue]) -> String {
-    let value = |value: &KeyValue| match value {
-        KeyValue::Missing => "n".to_owned(),
-        KeyValue::Whole(number) => format!("w{number}"),
-        KeyValue::Float(bits) => format!("f{bits:x}"),
-        KeyValue::Text(text) => format!("t{}", text.replace('!', "!!").replace('~', "!t")),
+fn written(values: &[Scalar<'static>]) -> String {
+    let value = |value: &Scalar<'static>| match value {
+        Scalar::Whole(number) => format!("w{number}"),
+        Scalar::Float(number) => format!("f{:x}", number.to_bits()),
+        Scalar::Text(text) => format!("t{}", text.replace('!', "!!").replace('~', "!t")),
+        // The columns of an order have no other values.
+        _ => "n".to_owned(),
     };
     values.iter().map(value).collect::<Vec<_>>().join("~")
 }
 
-fn read(text: &str) -> Option<Vec<KeyValue>> {
+fn read(text: &str) -> Option<Vec<Scalar<'static>>> {
     let value = |text: &str| {
         let (kind, value) = (text.chars().next()?, text.get(1..)?);
         Some(match kind {
-            'n' => KeyValue::Missing,
-            'w' => KeyValue::Whole(value.parse().ok()?),
-            'f' => KeyValue::Float(u64::from_str_radix(value, 16).ok()?),
-            't' => KeyValue::Text(value.replace("!t", "~").replace("!!", "!")),
+            'n' => Scalar::Missing,
+            'w' => Scalar::Whole(value.parse().ok()?),
+            'f' => Scalar::Float(f64::from_bits(u64::from_str_radix(value, 16).ok()?)),
+            't' => Scalar::text(value.replace("!t", "~").replace("!!", "!")),
             _ => return None,
         })
     };

@@ -6,15 +6,15 @@ use std::{ops::Range, sync::Arc};
 use polars::prelude::DataFrame;
 
 use super::{columns, loaded_table, order::RowQuery};
-use crate::question::{Find, filter::FieldValue, progress::Progress, snapshot::Snapshot};
+use crate::question::{Find, progress::Progress, snapshot::Snapshot};
 use model::{
     address::Address,
-    cell_value::CellValue,
     error::{Code, Problem, Result},
     fetch_key::FetchKey,
     format,
     interval::Interval,
-    table_ask::{AskKind, KeyValue, RowsPage, TableAsk},
+    scalar::Scalar,
+    table_ask::{AskKind, RowsPage, TableAsk},
 };
 use store::{
     Table,
@@ -52,7 +52,7 @@ impl<'a> RemoteQuery<'a> {
         let (of_tokens, others) = query.filter.split(|column| column == TOKEN);
         let meets = |token: &&Address| {
             let text = token.to_string();
-            of_tokens.matches(|_| Some(FieldValue::text(text.as_str())))
+            of_tokens.matches(|_| Scalar::text(text.as_str()))
         };
         let tokens: Vec<Address> = in_place.tokens().iter().filter(meets).copied().collect();
         let names_tokens = tokens.len() <= NAMED_MAX && !of_tokens.is_empty();
@@ -95,7 +95,7 @@ impl<'a> RemoteQuery<'a> {
 
     /// Rows in their order, in all columns, and their total number. `after`: values of the previous row, if known. Errors: they must be
     /// fetched, or too many rows precede them.
-    pub fn page(&self, snapshot: &Snapshot, rows: Range<u64>, after: &[KeyValue]) -> Result<(DataFrame, u64)> {
+    pub fn page(&self, snapshot: &Snapshot, rows: Range<u64>, after: &[Scalar<'static>]) -> Result<(DataFrame, u64)> {
         let total = self.known_total();
         let ask = self.page_ask(rows, after, total)?;
         let found = self.answer(snapshot, ask)?;
@@ -104,7 +104,12 @@ impl<'a> RemoteQuery<'a> {
     }
 
     /// All rows from `start` on, which come while they are written. Errors: their number is to be fetched.
-    pub fn rest(&self, snapshot: &Snapshot, (start, after): (u64, &[KeyValue]), columns: Vec<&'static str>) -> Result<Box<dyn RowBatches>> {
+    pub fn rest(
+        &self,
+        snapshot: &Snapshot,
+        (start, after): (u64, &[Scalar<'static>]),
+        columns: Vec<&'static str>,
+    ) -> Result<Box<dyn RowBatches>> {
         let total = self.total(snapshot)?;
         Ok(match self.page_ask(start..total, after, Some(total))? {
             Some(ask) => self.in_place.rows(ask, columns),
@@ -113,7 +118,7 @@ impl<'a> RemoteQuery<'a> {
     }
 
     /// The source query for those rows, of `total` if it is known.
-    pub fn page_ask(&self, rows: Range<u64>, after: &[KeyValue], total: Option<u64>) -> Result<Option<TableAsk>> {
+    pub fn page_ask(&self, rows: Range<u64>, after: &[Scalar<'static>], total: Option<u64>) -> Result<Option<TableAsk>> {
         let rows = rows.start..total.map_or(rows.end, |total| rows.end.min(total));
         let page = |skip: u64, from_end: bool| RowsPage {
             sort: self.query.sort.iter().map(|order| (order.column, order.descending)).collect(),
@@ -170,18 +175,16 @@ fn refusal(table: &str, in_place: &InPlaceCache, what: &str) -> Problem {
 
 impl RowQuery {
     /// The last of these rows, by its values in the columns of the order.
-    pub(super) fn last_key(&self, rows: &DataFrame) -> Vec<KeyValue> {
+    pub(super) fn last_key(&self, rows: &DataFrame) -> Vec<Scalar<'static>> {
         let Some(last) = rows.height().checked_sub(1) else { return Vec::new() };
         let sort: Vec<(&'static str, bool)> = self.sort.iter().map(|order| (order.column, order.descending)).collect();
         let value = |(nth, (name, _)): (usize, (&'static str, bool))| match in_frame(rows, name, last) {
-            CellValue::Text(text) if name == "interval" && nth < sort.len() => {
-                Interval::parse(&text).map_or(KeyValue::Missing, |interval| KeyValue::Whole(interval.0))
+            Scalar::Text(text) if name == "interval" && nth < sort.len() => {
+                Interval::parse(&text).map_or(Scalar::Missing, |interval| Scalar::Whole(interval.0))
             }
-            CellValue::Text(text) => KeyValue::Text(text),
-            CellValue::Integer(number) => KeyValue::Whole(number),
-            CellValue::Time(time) => KeyValue::Whole(time.0),
-            CellValue::Float(number) => KeyValue::Float(number.to_bits()),
-            _ => KeyValue::Missing,
+            Scalar::Time(time) => Scalar::Whole(time.0),
+            value @ (Scalar::Text(_) | Scalar::Whole(_) | Scalar::Float(_)) => value,
+            _ => Scalar::Missing,
         };
         self.table.ordered_by(&sort).into_iter().enumerate().map(value).collect()
     }

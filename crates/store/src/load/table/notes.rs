@@ -12,7 +12,6 @@ use crate::{
         others, path,
         remote::{self, Located},
     },
-    order,
     repeats::{self, Difference},
 };
 use model::findings::{Finding, KEPT_PER_REASON, Severity};
@@ -67,7 +66,7 @@ impl TableReader<'_> {
     pub(super) fn repeat(&self, files: &[LocatedFile], file: u32, row: u32, difference: Option<Difference>) -> Finding {
         let key = self.load.schema.key.join(", ");
         let other = difference.as_ref().map_or_else(String::new, |(column, _)| format!(" but another value in `{column}`"));
-        let reason = if self.load.schema.name == order::FIRST_USABLE {
+        let reason = if self.load.schema.first_usable {
             format!("another row has the same {key}{other}; the first usable row is kept, this one is excluded")
         } else {
             format!("a later row has the same {key}{other}; the later row is kept, this one is excluded")

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::cells::{self, CellValue};
+use super::cells;
 use crate::prelude::*;
 use crate::task::Wake;
 use model::schema::Kind as ColumnKind;
@@ -92,12 +92,12 @@ impl ColumnPane {
 /// A JSON value as displayed in the rows of its column.
 fn value_cell(value: &Json) -> Cell {
     let read = match value {
-        Json::Null => CellValue::Missing,
-        Json::String(text) => CellValue::Text(text.clone()),
-        Json::Number(number) => number
-            .as_i64()
-            .map_or_else(|| number.as_f64().map_or_else(|| CellValue::Text(number.to_string()), CellValue::Float), CellValue::Integer),
-        other => CellValue::Text(other.to_string()),
+        Json::Null => Scalar::Missing,
+        Json::String(text) => Scalar::text(text),
+        Json::Number(number) => {
+            number.as_i64().map_or_else(|| number.as_f64().map_or_else(|| Scalar::text(number.to_string()), Scalar::Float), Scalar::Whole)
+        }
+        other => Scalar::text(other.to_string()),
     };
     cells::cell(&read, ColumnKind::Text)
 }

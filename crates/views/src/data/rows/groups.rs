@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{RowFields, TableRow, field};
 use crate::prelude::*;
 use crate::task::Wake;
-use model::schema::{Column, Need};
+use model::schema::Column;
 use query::{
     deck::pending::PendingResult,
     question::tables::{
@@ -56,7 +56,7 @@ impl GroupsPane {
         let query = GroupQuery::read(table, by, &words.collect::<Vec<_>>().join(","), "").map_err(|problem| problem.detail)?;
         let query = GroupQuery { rows: RowQuery { sort: Vec::new(), ..rows.clone() }, ..query };
         let meaning = |name: &str| if name == query.by.name { query.by.meaning } else { "of the rows in the group" };
-        let column = |name| Column { name, kind: query.kind(name), need: Need::Optional, meaning: meaning(name), aliases: &[] };
+        let column = |name| Column::of_kind(name, query.kind(name), meaning(name));
         let columns: Vec<Column> = query.columns().into_iter().map(column).collect();
         let mut list = List::<RowFields>::default();
         list.set_own(0, TokenReader::default(), || columns.iter().map(field).collect());
@@ -99,14 +99,15 @@ impl GroupsPane {
     /// The condition that the rows of the selected group meet; `None` for rows without a value, or where the grammar has none.
     pub(super) fn condition(&self) -> Option<String> {
         let by = self.query.by.name;
-        let value = cell::value(&self.grid, by, self.list.selected()?).text().unwrap_or_default();
+        let value = cell::value(&self.grid, by, self.list.selected()?).to_text().unwrap_or_default();
         let is_plain = value.chars().all(|c| c.is_alphanumeric() || "+-.:_".contains(c));
         let writable = !value.is_empty() && !value.contains('"');
         writable.then(|| if is_plain { format!("{by}={value}") } else { format!("{by}=\"{value}\"") })
     }
 
     pub(super) fn copy(&self) -> Effect {
-        let cell = |column: &'static str| Some((cell::value(&self.grid, column, self.list.selected()?).text().unwrap_or_default(), column));
+        let cell =
+            |column: &'static str| Some((cell::value(&self.grid, column, self.list.selected()?).to_text().unwrap_or_default(), column));
         self.list.column().and_then(cell).map_or(Effect::Nothing, |(text, column)| Effect::Copy(text, column))
     }
 

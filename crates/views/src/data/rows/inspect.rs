@@ -35,7 +35,7 @@ impl Inspector {
         let mut selected = 0..0;
         for column in inspected.columns {
             let value = cells::value(inspected.grid, column.name, inspected.row);
-            let role = if value == cells::CellValue::Missing { Role::Dim } else { Role::Text };
+            let role = if value == Scalar::Missing { Role::Dim } else { Role::Text };
             let start = lines.len();
             let mut parts = text::wrap(&cells::exact(&value), room, VALUE_LINES);
             if parts.is_empty() {

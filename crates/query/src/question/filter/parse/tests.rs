@@ -1,9 +1,10 @@
 //! What reads, what is refused, and that every expression means what it says.
 
+use model::scalar::Scalar;
 use proptest::prelude::*;
 
 use super::{
-    super::{FieldValue, Range as Extent, RowsLeftOut, tests::COLUMNS},
+    super::{Range as Extent, RowsLeftOut, tests::COLUMNS},
     *,
 };
 
@@ -253,7 +254,7 @@ proptest! {
         for read in [parse, conditions] {
             match read(&text, COLUMNS) {
                 Ok(filter) => {
-                    filter.matches(|_| None);
+                    filter.matches(|_| Scalar::Missing);
                     // The written form parses to the same filter.
                     let written = filter.conditions();
                     prop_assert!(written.chars().count() <= TEXT_CHARS_MAX);
@@ -351,11 +352,11 @@ proptest! {
         let [caps, names] = [filter.split(|column| column == "market_cap"), filter.split(|column| column == "name")];
         let mut left_out = RowsLeftOut::of(&filter);
         for row in &rows {
-            let field = |column: &str| -> Option<FieldValue<'static>> {
+            let field = |column: &str| -> Scalar<'static> {
                 match column {
-                    "market_cap" => row[0].map(|value| FieldValue::Number(f64::from(value))),
-                    "price_change_24h" => row[1].map(|value| FieldValue::Number(f64::from(value))),
-                    _ => row[2].map(|value| FieldValue::text(value.to_string())),
+                    "market_cap" => row[0].map(f64::from).into(),
+                    "price_change_24h" => row[1].map(f64::from).into(),
+                    _ => row[2].map(|value| value.to_string()).into(),
                 }
             };
             let truth = tree.truth(*row);

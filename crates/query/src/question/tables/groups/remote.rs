@@ -2,11 +2,12 @@
 
 use polars::prelude::{Column, DataFrame, DataType, IntoColumn};
 
-use super::{GROUPS_MAX, GroupQuery, is_whole, split::GroupKey, split::GroupRows, time_type};
+use super::{GROUPS_MAX, GroupQuery, is_whole, split::GroupRows, time_type};
 use crate::question::{snapshot::Snapshot, tables::remote::RemoteQuery};
 use analysis::{exact_sum::ExactSum, groups::Tally};
 use model::{
     error::{Code, Problem, Result},
+    scalar::Scalar,
     schema::{self, Kind},
     table_ask::{AskKind, Measured},
 };
@@ -58,17 +59,16 @@ impl GroupQuery {
     }
 }
 
-fn keys(items: &Column, kind: Kind, is_text: bool) -> Option<Vec<GroupKey>> {
+fn keys(items: &Column, kind: Kind, is_text: bool) -> Option<Vec<Scalar<'static>>> {
     if is_text {
         let texts = items.cast(&DataType::String).ok()?;
-        return Some(texts.str().ok()?.iter().map(|text| text.map_or(GroupKey::Missing, |text| GroupKey::Text(text.into()))).collect());
+        return Some(texts.str().ok()?.iter().map(|text| text.map_or(Scalar::Missing, |text| Scalar::text(text.to_owned()))).collect());
     }
     if kind == Kind::Float {
-        let key = |number: f64| GroupKey::Float(number.to_bits());
-        return Some(items.f64().ok()?.iter().map(|number| number.map_or(GroupKey::Missing, key)).collect());
+        return Some(items.f64().ok()?.iter().map(|number| number.map_or(Scalar::Missing, Scalar::Float)).collect());
     }
     let numbers = items.cast(&DataType::Int64).ok()?;
-    Some(numbers.i64().ok()?.iter().map(|number| number.map_or(GroupKey::Missing, GroupKey::Whole)).collect())
+    Some(numbers.i64().ok()?.iter().map(|number| number.map_or(Scalar::Missing, Scalar::Whole)).collect())
 }
 
 fn whole(answer: &DataFrame, name: &str) -> Option<Vec<i64>> {

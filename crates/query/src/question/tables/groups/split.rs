@@ -8,25 +8,15 @@ use polars::prelude::{Column, DataFrame, DataType, IdxCa, IdxSize, IntoColumn, N
 use super::{is_whole, time_type};
 use analysis::groups::Tally;
 use model::{
-    cell_value::CellValue,
+    scalar::Scalar,
     schema::{self, Kind},
 };
 use store::cell::in_frame;
 
-/// The value that the rows of a group share.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum GroupKey {
-    Missing,
-    Whole(i64),
-    /// The bits of a float.
-    Float(u64),
-    /// In lower case: as conditions compare texts.
-    Text(Box<str>),
-}
-
 /// The rows of a group as far as they were read.
 pub(super) struct GroupRows {
-    pub(super) key: GroupKey,
+    /// The value that its rows share, text in lower case: as conditions compare texts.
+    pub(super) key: Scalar<'static>,
     /// The first of the selected rows that belongs to it.
     pub(super) first: usize,
     pub(super) rows: u64,
@@ -73,24 +63,24 @@ pub(super) fn grouped(frame: &DataFrame, start: usize, by: schema::Column, read:
 }
 
 /// A group's key, and the first row that has it.
-type KeyAndRow = (GroupKey, usize);
+type KeyAndRow = (Scalar<'static>, usize);
 
 /// The group of every row of a column; the groups' keys, each with its first row.
 fn split(column: &Column, name: &str) -> PolarsResult<(Vec<usize>, Vec<KeyAndRow>)> {
     let mut keys = KeyTable::default();
     if let Ok(texts) = column.str() {
-        texts.iter().for_each(|text| keys.add(text.map_or(RowKey::Missing, |text| RowKey::Text(lower(text)))));
+        texts.iter().for_each(|text| keys.add(text.map_or(Scalar::Missing, |text| Scalar::Text(lower(text)))));
     } else if column.dtype() == &DataType::Float64 {
         // −0 is 0.
-        let key = |number: f64| RowKey::Float((number + 0.0).to_bits());
-        column.f64()?.iter().for_each(|number| keys.add(number.map_or(RowKey::Missing, key)));
+        let key = |number: f64| Scalar::Float(number + 0.0);
+        column.f64()?.iter().for_each(|number| keys.add(number.map_or(Scalar::Missing, key)));
     } else if column.dtype().is_integer() || column.dtype().is_temporal() {
         let numbers = column.to_physical_repr().cast(&DataType::Int64)?;
-        numbers.i64()?.iter().for_each(|number| keys.add(number.map_or(RowKey::Missing, RowKey::Whole)));
+        numbers.i64()?.iter().for_each(|number| keys.add(number.map_or(Scalar::Missing, Scalar::Whole)));
     } else {
         let frame = column.clone().into_frame();
-        let texts = (0..column.len()).map(|row| in_frame(&frame, name, row).text());
-        texts.for_each(|text| keys.add(text.map_or(RowKey::Missing, |text| RowKey::Text(text.into()))));
+        let texts = (0..column.len()).map(|row| in_frame(&frame, name, row).to_text());
+        texts.for_each(|text| keys.add(text.into()));
     }
     Ok((keys.of_rows, keys.keys.into_iter().map(|(key, first)| (key.owned(), first)).collect()))
 }
@@ -109,7 +99,7 @@ fn by_element(frame: &DataFrame, name: &str) -> PolarsResult<Option<(DataFrame, 
     }
     let (mut rows, mut elements) = (Vec::new(), Vec::new());
     for row in 0..frame.height() {
-        let own = elements_of(&in_frame(frame, name, row));
+        let own = elements_of(in_frame(frame, name, row));
         rows.extend(std::iter::repeat_n(row, own.len().max(1)));
         elements.extend(if own.is_empty() { vec![None] } else { own.into_iter().map(Some).collect() });
     }
@@ -120,48 +110,28 @@ fn by_element(frame: &DataFrame, name: &str) -> PolarsResult<Option<(DataFrame, 
 }
 
 /// The elements of a list, each once.
-fn elements_of(cell: &CellValue) -> Vec<String> {
-    let mut elements: Vec<String> = if let CellValue::List(members) = cell { members.clone() } else { Vec::new() };
+fn elements_of(cell: Scalar<'static>) -> Vec<Cow<'static, str>> {
+    let mut elements = if let Scalar::List(members) = cell { members } else { Vec::new() };
     let mut known = HashSet::new();
     elements.retain(|element| known.insert(element.to_lowercase()));
     elements
 }
 
 /// The key as it is written in the cell of the first row that has it.
-pub(super) fn as_written(cell: &CellValue, key: &GroupKey) -> Option<String> {
-    let GroupKey::Text(key) = key else { return None };
-    elements_of(cell).into_iter().find(|element| *element.to_lowercase() == **key)
-}
-
-/// A key that borrows its text from the column.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum RowKey<'a> {
-    Missing,
-    Whole(i64),
-    Float(u64),
-    Text(Cow<'a, str>),
-}
-
-impl RowKey<'_> {
-    fn owned(self) -> GroupKey {
-        match self {
-            Self::Missing => GroupKey::Missing,
-            Self::Whole(number) => GroupKey::Whole(number),
-            Self::Float(bits) => GroupKey::Float(bits),
-            Self::Text(text) => GroupKey::Text(text.into()),
-        }
-    }
+pub(super) fn as_written(cell: Scalar<'static>, key: &Scalar<'static>) -> Option<String> {
+    let Scalar::Text(key) = key else { return None };
+    elements_of(cell).into_iter().find(|element| *element.to_lowercase() == **key).map(Cow::into_owned)
 }
 
 #[derive(Default)]
 struct KeyTable<'a> {
-    known: PlHashMap<RowKey<'a>, usize>,
-    keys: Vec<(RowKey<'a>, usize)>,
+    known: PlHashMap<Scalar<'a>, usize>,
+    keys: Vec<(Scalar<'a>, usize)>,
     of_rows: Vec<usize>,
 }
 
 impl<'a> KeyTable<'a> {
-    fn add(&mut self, key: RowKey<'a>) {
+    fn add(&mut self, key: Scalar<'a>) {
         // Equal keys often come in runs: one lookup for each run.
         let again = self.of_rows.last().copied().filter(|last| self.keys[*last].0 == key);
         let at = again.or_else(|| self.known.get(&key).copied()).unwrap_or_else(|| {

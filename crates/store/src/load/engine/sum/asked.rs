@@ -13,8 +13,9 @@ use super::{
 };
 use crate::order;
 use model::{
+    scalar::Scalar,
     schema::{Kind, TableSchema},
-    table_ask::{AskKind, KeyValue, Measured, RowsPage, TableAsk},
+    table_ask::{AskKind, Measured, RowsPage, TableAsk},
 };
 use source::coerce;
 
@@ -102,21 +103,22 @@ fn order_by(keys: &[OrderKey], backwards: bool) -> String {
     said.collect::<Vec<_>>().join(", ")
 }
 
-fn literal(value: &KeyValue) -> String {
+fn literal(value: &Scalar<'static>) -> String {
     match value {
-        KeyValue::Missing => "NULL".to_owned(),
-        KeyValue::Whole(number) => format!("toInt64({number})"),
-        KeyValue::Float(bits) => format!("reinterpretAsFloat64(toUInt64({bits}))"),
-        KeyValue::Text(text) => sql::text(text),
+        Scalar::Whole(number) => format!("toInt64({number})"),
+        Scalar::Float(number) => format!("reinterpretAsFloat64(toUInt64({}))", number.to_bits()),
+        Scalar::Text(text) => sql::text(text),
+        // The columns of an order have no other values.
+        _ => "NULL".to_owned(),
     }
 }
 
 /// Condition for the rows behind the one with these values.
-fn behind(keys: &[OrderKey], values: &[KeyValue]) -> String {
+fn behind(keys: &[OrderKey], values: &[Scalar<'static>]) -> String {
     let mut condition = "0".to_owned();
     for ((key, falls), value) in keys.iter().zip(values).rev() {
         let own = if key == AMOUNT { format!("toUInt256({})", literal(value)) } else { literal(value) };
-        condition = if *value == KeyValue::Missing {
+        condition = if *value == Scalar::Missing {
             format!("(isNull({key}) AND {condition})")
         } else {
             let sign = if *falls { "<" } else { ">" };
