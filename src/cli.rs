@@ -41,7 +41,7 @@ mod token;
 mod verify;
 mod version;
 
-use std::path::PathBuf;
+use std::{ops::RangeInclusive, path::PathBuf};
 
 use clap::{
     Args, Parser, Subcommand,
@@ -51,7 +51,7 @@ use clap::{
 use self::outcome::{Outcome, say_more};
 pub use self::{dashboard::OpenMemory, outcome::finish};
 use crate::config::Config;
-use model::time::Time;
+use model::{format::count, time::Time};
 use store::cache::set_mmap_threshold;
 use wire::Consent;
 
@@ -185,6 +185,14 @@ impl LocationArgs {
             overridden.push("remote.enabled");
         }
         overridden
+    }
+}
+
+/// Parser of an option that is a whole number in the range.
+fn whole_number<T: TryFrom<u64>>(range: RangeInclusive<u64>) -> impl Fn(&str) -> Result<T, String> + Clone {
+    move |text| {
+        let number = text.parse::<u64>().ok().filter(|number| range.contains(number)).and_then(|number| T::try_from(number).ok());
+        number.ok_or_else(|| format!("expected a whole number from {} to {}", count(*range.start()), count(*range.end())))
     }
 }
 

@@ -1,6 +1,6 @@
 //! `tokendeck check`: loads a dataset and lists its issues.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
@@ -8,14 +8,22 @@ use serde_json::json;
 use super::{
     meter::Meter,
     outcome::{Failure, Outcome, print},
-    program::{cache, configuration, require_data, wire},
+    program::{cache, configuration, own_providers, require_data, wire},
     table::section,
 };
+use live::{live_tables, provider_errors};
 use model::{
     findings::{Finding, Findings, Severity},
     format::{self, many},
 };
-use store::{Dataset, Table, load::load_as};
+use source::{
+    manifest::{self, Manifest},
+    provider,
+};
+use store::{
+    Dataset, Table,
+    load::{load_as, read_manifest},
+};
 use wire::Consent;
 
 /// Printed values per reason; `--json` prints more.
@@ -50,10 +58,23 @@ pub(super) fn run(args: &CheckArgs) -> Outcome {
         let meter = Meter::new("reading");
         meter.beside(Some(&wire), || {}, || load_as(folder, &cache(&config), Some(&wire), &meter, None, false))
     };
-    let dataset = loaded.map_err(|error| Failure::Bad(format!("cannot read `{}`: {error}", folder.display())))?;
+    let mut dataset = loaded.map_err(|error| Failure::Bad(format!("cannot read `{}`: {error}", folder.display())))?;
+    for (name, reason) in wrong_providers(folder, own_providers(&config).as_deref()).map_err(Failure::Bad)? {
+        if let Some(table) = dataset.tables.iter_mut().find(|table| table.schema.name == name) {
+            table.findings.add(Finding::new(Severity::Error, manifest::FILE, format!("[tables.{name}] `provider`: {reason}")));
+        }
+    }
     let text = if args.json { as_json(&dataset) } else { as_table(&dataset) };
     print(text)?;
     if count(&dataset, Severity::Error) > 0 { Err(Failure::Reported) } else { Ok(()) }
+}
+
+/// Each live table that names a wrong provider, which no load notices, with the reason. Errors: a provider's description cannot be read.
+fn wrong_providers(folder: &Path, own: Option<&Path>) -> Result<Vec<(&'static str, String)>, String> {
+    let text = read_manifest(&folder.join(manifest::FILE)).map_err(|error| error.to_string())?;
+    let manifest = Manifest::parse(&text).map_err(|error| format!("{}, {error}", manifest::FILE))?;
+    // Without a live table, a wrong description in the user's folder is no issue of the dataset.
+    if live_tables(&manifest).is_empty() { Ok(Vec::new()) } else { Ok(provider_errors(&manifest, &provider::all(own, Some(folder))?)) }
 }
 
 /// Counts the issues of a severity; an unusable table counts as an error.

@@ -2,15 +2,16 @@
 
 use std::{fmt::Write as _, path::PathBuf};
 
-use clap::{Args, value_parser};
+use clap::Args;
 
 use super::{
     dashboard::{self, DashboardArgs},
     meter::Meter,
     outcome::{Failure, Outcome, print},
+    whole_number,
 };
 use crate::state::Dirs;
-use demo::{DAYS_MAX, DemoOptions, Format, TOKENS_MAX, write};
+use demo::{DAYS_MAX, DemoOptions, Format, ROWS_MAX, TOKENS_MAX, write};
 use model::{candles::Interval, command_line::shell_word, format::count};
 
 #[derive(Debug, Args)]
@@ -22,19 +23,19 @@ pub(super) struct DemoArgs {
     #[arg(long)]
     tour: bool,
     /// Number of tokens
-    #[arg(long, value_name = "N", default_value_t = DemoOptions::default().tokens, value_parser = value_parser!(u32).range(1..=i64::from(TOKENS_MAX)))]
+    #[arg(long, value_name = "N", default_value_t = DemoOptions::default().tokens, allow_negative_numbers = true, value_parser = whole_number::<u32>(1..=TOKENS_MAX.into()))]
     tokens: u32,
     /// Days of history
-    #[arg(long, value_name = "N", default_value_t = DemoOptions::default().days, value_parser = value_parser!(u32).range(1..=i64::from(DAYS_MAX)))]
+    #[arg(long, value_name = "N", default_value_t = DemoOptions::default().days, allow_negative_numbers = true, value_parser = whole_number::<u32>(1..=DAYS_MAX.into()))]
     days: u32,
     /// Random seed
-    #[arg(long, value_name = "N", default_value_t = DemoOptions::default().seed)]
+    #[arg(long, value_name = "N", default_value_t = DemoOptions::default().seed, allow_negative_numbers = true, value_parser = whole_number::<u64>(0..=u64::MAX))]
     seed: u64,
     /// Total number of candles
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_number::<u64>(0..=ROWS_MAX))]
     candles: Option<u64>,
     /// Total number of transfers
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_number::<u64>(0..=ROWS_MAX))]
     transfers: Option<u64>,
     /// Candle interval, such as 1m, 1h or 1d
     #[arg(long, value_name = "F", value_parser = interval)]

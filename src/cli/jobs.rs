@@ -9,6 +9,7 @@ use super::{
     outcome::{Failure, Outcome, print, print_json},
     program::{configuration, offline_jobs},
     table::section,
+    whole_number,
 };
 use model::{
     error::Problem,
@@ -20,6 +21,9 @@ use store::wall_clock::now;
 
 /// Jobs listed by default.
 const LISTED: u64 = 50;
+const LISTED_MAX: u64 = 1_000_000;
+/// A century, beyond any job's age.
+const DAYS_MAX: u64 = 36_500;
 
 #[derive(Debug, Args)]
 pub(super) struct JobsArgs {
@@ -35,7 +39,7 @@ enum Command {
     /// List jobs, newest first: creation time, status, tokens, id
     List {
         /// Maximum number of jobs
-        #[arg(long, default_value_t = LISTED)]
+        #[arg(long, default_value_t = LISTED, allow_negative_numbers = true, value_parser = whole_number::<u64>(0..=LISTED_MAX))]
         limit: u64,
         /// Print JSON, each job as GET /deep-analysis/jobs returns it
         #[arg(long)]
@@ -47,7 +51,7 @@ enum Command {
         #[arg(value_name = "ID", conflicts_with = "days")]
         id: Option<String>,
         /// Delete only jobs older than N days
-        #[arg(long, value_name = "N")]
+        #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_number::<u32>(0..=DAYS_MAX))]
         days: Option<u32>,
     },
 }

@@ -8,7 +8,7 @@ use std::{
 use serde::Serialize;
 
 use crate::config::plain_reason;
-use model::untrusted::is_invisible;
+use model::{command_line::shell_word, untrusted::is_invisible};
 use store::private_files::take_notices;
 
 pub(super) type Outcome = Result<(), Failure>;
@@ -51,9 +51,24 @@ pub fn finish(outcome: Outcome) -> ExitCode {
         Err(Failure::Signal(code)) => (None, code),
     };
     if let Some(message) = message {
-        say(&message);
+        say(&in_words_of_commands(&message));
     }
     ExitCode::from(code)
+}
+
+/// Names the command in place of each request that a message of the API advises, such as `GET /tokens?query=…`. A quoted text stays.
+fn in_words_of_commands(text: &str) -> String {
+    let mut parts = text.split("GET /");
+    let mut named = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let target = part.split([' ', ',', ';', ')']).next().unwrap_or_default().trim_end_matches(['.', ':']);
+        if named.ends_with('`') {
+            named += &format!("GET /{part}");
+        } else {
+            named += &format!("`tokendeck get {}`{}", shell_word(&format!("/{target}")), &part[target.len()..]);
+        }
+    }
+    named
 }
 
 /// Prints a value as one line of JSON.
@@ -98,6 +113,20 @@ fn steers_a_terminal(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn advice_names_a_command_and_no_request() {
+        for (text, expected) in [
+            ("Find tokens with GET /tokens?query=…", "Find tokens with `tokendeck get '/tokens?query=…'`"),
+            ("No job `x`. GET /deep-analysis/jobs lists all jobs.", "No job `x`. `tokendeck get /deep-analysis/jobs` lists all jobs."),
+            ("as in `x-data-generation` or GET /datasets.", "as in `x-data-generation` or `tokendeck get /datasets`."),
+            ("GET /coin:BTC/dexes lists the DEXes", "`tokendeck get /coin:BTC/dexes` lists the DEXes"),
+            ("no token has the symbol `GET /x`", "no token has the symbol `GET /x`"),
+            ("cannot read `a.csv`", "cannot read `a.csv`"),
+        ] {
+            assert_eq!(in_words_of_commands(text), expected);
+        }
+    }
 
     #[test]
     fn what_steers_a_terminal_is_made_visible() {

@@ -126,6 +126,11 @@ impl Program {
         Jobs::open(&folder, Arc::clone(&self.deck), job_options(&self.config))
     }
 
+    /// Opens the job store without running anything. Errors: as for `jobs`.
+    pub(super) fn jobs_to_read(&self) -> Result<Arc<Jobs>, String> {
+        Jobs::open_to_read(&Dirs::find()?.state, Arc::clone(&self.deck), job_options(&self.config))
+    }
+
     /// The API over the query service, for a server that listens on `address`.
     pub(super) fn api(&self, keys: Keys, jobs: Option<Arc<Jobs>>, address: IpAddr) -> Arc<Api> {
         let settings = &self.config.api;

@@ -123,7 +123,9 @@ fn draw(args: &ShotArgs, program: &Program, look: Appearance) -> Result<Vec<u8>,
     }
     let theme = look.theme.clone();
     let (keymap, _) = Keymap::with(&program.config.keys);
-    let setup = Setup { keymap, ..Setup::still(program.deck.clone(), look) };
+    // Only the view that shows the job store opens it, as opening creates it. If it cannot be opened, the view says so.
+    let jobs = if args.view == ViewId::Jobs { program.jobs_to_read().ok() } else { None };
+    let setup = Setup { keymap, jobs, ..Setup::still(program.deck.clone(), look) };
     let (buffer, mut app) = picture(setup, args.view, (args.size.columns, args.size.rows), |app| {
         app.allow_pictures(args.out.format == PictureFormat::Png);
         if let Some(token) = token {

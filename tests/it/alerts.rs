@@ -104,6 +104,8 @@ fn a_firing_right_before_the_end_is_told_after_the_restart() {
     assert_eq!(bench.load(&[(A, "A", 30.0)], &id).fired, 1);
     let Bench { deck, jobs, state, .. } = &bench;
     jobs.stop();
+    let read = Jobs::open_to_read(state.path(), Arc::clone(deck), JobOptions::default()).unwrap();
+    assert_eq!(delivered(&read, &mut AlertCursor::default()), [""; 0], "a picture announces nothing");
     let restarted = || Jobs::open(state.path(), Arc::clone(deck), JobOptions::default()).unwrap();
     assert_eq!(delivered(&restarted(), &mut AlertCursor::default()), ["A: price>20"], "no notification was sent before");
     assert_eq!(delivered(&restarted(), &mut AlertCursor::default()), [""; 0]);

@@ -70,8 +70,13 @@ fn wrong_usage_is_exit_code_2_and_says_what_was_wrong() {
         (&["get"], "<PATH>"),
         (&["get", "tokens"], "path `tokens` must start with `/`"),
         (&["get", "/tokens", "--format", "xml"], "[possible values: json, csv, table]"),
-        (&["demo", "new", "--tokens", "0"], "0 is not in 1..=100000"),
-        (&["demo", "new", "--days", "0"], "0 is not in 1..=20000"),
+        (&["demo", "new", "--tokens", "0"], "'--tokens <N>': expected a whole number from 1 to 100,000"),
+        (&["demo", "new", "--tokens", "-5"], "expected a whole number from 1 to 100,000"),
+        (&["demo", "new", "--days", "0"], "expected a whole number from 1 to 20,000"),
+        (&["demo", "new", "--candles", "1e3"], "expected a whole number from 0 to 1,000,000,000"),
+        (&["demo", "new", "--seed", "first"], "expected a whole number from 0 to"),
+        (&["jobs", "list", "--limit", "all"], "expected a whole number from 0 to 1,000,000"),
+        (&["jobs", "purge", "--days", "-1"], "expected a whole number from 0 to 36,500"),
         (&["get", "/tokens", "--method", "PATCH"], "[possible values: get, post, delete]"),
         (&["get", "/yields", "--body", "missing.json"], "cannot read the body `missing.json`: no such file or directory"),
         (&["serve", "--listen", "8787"], "expected an address and port, such as 127.0.0.1:8787"),
@@ -274,6 +279,24 @@ fn check_prints_each_finding_and_exits_1_on_errors() {
     assert_eq!(words[..5], ["error", "tokens.csv", "2", "token_address", "0x12"], "{out}");
     assert!(out.lines().last().unwrap().contains("1 row (1 rejected): 1 error, "), "{out}");
 
+    desk.write("live/tokens.csv", &format!("token_address,symbol,name,chain\n{good},UNI,Uniswap,eth\n"));
+    for (providers, said) in [
+        ("\"binance\"", None),
+        ("\"foo\"", Some("`foo` is not a provider; `tokendeck providers` lists them (providers with `candles`: ")),
+        ("[\"binance\", \"binanc\"]", Some("did you mean `binance`? (providers with `candles`: ")),
+        ("\"dexscreener\"", Some("`dexscreener` has no `candles`; it has ")),
+    ] {
+        desk.write("live/dataset.toml", &format!("[tables.candles]\nprovider = {providers}\n"));
+        let (code, out, err) = desk.run(&["check", "live"]);
+        assert_eq!((code, err.as_str()), (i32::from(said.is_some()), ""), "{providers}: {out}");
+        let line = out.lines().find(|line| line.starts_with("error"));
+        assert_eq!(line.is_some(), said.is_some(), "{providers}: {out}");
+        assert!(
+            said.is_none_or(|said| line.is_some_and(|line| line.contains(said) && line.contains("geckoterminal"))),
+            "{providers}: {out}"
+        );
+    }
+
     let (code, out, _) = desk.run(&["check", "bad", "--json"]);
     let report: Value = serde_json::from_str(&out).unwrap();
     let finding = &report["tables"][0]["findings"][0];
@@ -371,6 +394,26 @@ fn shot_writes_a_view_as_svg_text_and_ansi() {
     assert!(code == 1 && err.contains(nobody), "{err}");
     let (code, _, err) = desk.run(&["shot", "chart", "--theme", "own.toml", "--out", "b.svg", "--data", DEMO]);
     assert_eq!((code, err.as_str()), (2, "tokendeck: cannot read the theme `own.toml`: no such file or directory\n"));
+}
+
+#[test]
+fn a_picture_of_the_jobs_shows_them_and_runs_none() {
+    let desk = Desk::new();
+    desk.write("market/tokens.csv", "token_address,symbol,name,chain,price\n0x00000000000000000000000000000000000000a1,A,A,eth,3\n");
+    desk.write("body.json", "{\"token_address\": \"0x00000000000000000000000000000000000000a1\"}");
+    let picture = || {
+        let (code, _, err) = desk.run(&["shot", "jobs", "--out", "a.txt", "--data", "market"]);
+        assert_eq!((code, err.as_str()), (0, ""));
+        fs::read_to_string(desk.path().join("a.txt")).unwrap()
+    };
+    let before = picture();
+    assert!(before.contains("no deep analysis yet"), "{before}");
+    let (code, _, err) = desk.run(&["get", "/deep-analysis/jobs", "--body", "body.json", "--data", "market"]);
+    assert_eq!(code, 0, "{err}");
+    let listed = || desk.run(&["jobs", "list", "--json"]).1;
+    let (stored, shown) = (listed(), picture());
+    assert!(shown.contains("1 job") && !shown.contains("no deep analysis yet"), "{shown}");
+    assert_eq!(listed(), stored);
 }
 
 #[test]

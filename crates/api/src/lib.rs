@@ -1,4 +1,4 @@
-//! The HTTP API: the documented endpoints and this project's additions, answered by the query service. hyper is used only here; this crate
+//! The HTTP API: the endpoints of `routes`, answered by the query service. hyper is used only here; this crate
 //! does no market arithmetic. `routes` holds the endpoint table, `guard` the checks that every request must pass.
 
 mod batch;

@@ -39,7 +39,7 @@ const README: &str = "README.md";
 /// Upper limits: more would be unreadable, and each token costs memory.
 pub const TOKENS_MAX: u32 = 100_000;
 pub const DAYS_MAX: u32 = 20_000;
-const ROWS_MAX: u64 = 1_000_000_000;
+pub const ROWS_MAX: u64 = 1_000_000_000;
 
 /// Called with (table, rows done, rows expected); returning false cancels.
 pub type DemoProgress<'a> = dyn FnMut(&str, u64, u64) -> bool + 'a;

@@ -41,12 +41,15 @@ pub(crate) struct ProviderChoice<'a> {
 
 /// The providers of a table, in the order in which they are asked. Errors: there is none of that name.
 pub(crate) fn providers<'a>(table: &TableSchema, live: &LiveTable, known: &'a Providers) -> Result<Vec<Cow<'a, Provider>>, String> {
+    let fills = |provider: &Provider| provider.filling(table.name).next().is_some();
     let giving = |id: &String| {
-        let provider = named(known, id)?;
-        if provider.filling(table.name).next().is_none() {
-            return Err(format!("`{id}` has no `{}`; it has {}", table.name, provider.tables().join(", ")));
-        }
-        Ok(Cow::Borrowed(provider))
+        let reason = match named(known, id) {
+            Ok(provider) if fills(provider) => return Ok(Cow::Borrowed(provider)),
+            Ok(provider) => format!("`{id}` has no `{}`; it has {}", table.name, provider.tables().join(", ")),
+            Err(reason) => reason,
+        };
+        let usable: Vec<&str> = known.values().filter(|provider| fills(provider)).map(|provider| provider.id.as_str()).collect();
+        Err(format!("{reason} (providers with `{}`: {})", table.name, usable.join(", ")))
     };
     match &live.from {
         LiveSource::Providers(ids) => ids.iter().map(giving).collect(),

@@ -81,6 +81,12 @@ pub fn live_tables(manifest: &Manifest) -> Vec<(&'static TableSchema, &LiveTable
     tables
 }
 
+/// Each live table whose `provider` is unknown or lacks the table, with the reason.
+pub fn provider_errors(manifest: &Manifest, known: &Providers) -> Vec<(&'static str, String)> {
+    let errors = live_tables(manifest).into_iter();
+    errors.filter_map(|(schema, live)| Some((schema.name, plan::providers(schema, live, known).err()?))).collect()
+}
+
 /// The hosts that a refresh connects to, with the number of certain requests; more may follow for further pages.
 pub fn hosts(context: &RefreshContext<'_>, only: &[&str]) -> BTreeMap<String, u64> {
     let state = RefreshState::read(context.dataset);

@@ -169,6 +169,13 @@ impl Jobs {
         Ok(Arc::new(Self { workers: Workers::start(store, deck, options, owner)?, notice, _first: first }))
     }
 
+    /// Opens the store in `state_dir` to show its jobs: runs none, takes no queue and announces no trigger.
+    pub fn open_to_read(state_dir: &Path, deck: Arc<Deck>, options: JobOptions) -> std::result::Result<Arc<Self>, String> {
+        ::store::private_files::create_dir(state_dir)?;
+        let (store, notice) = JobStore::open(&state_dir.join(STORE), false, options.limits())?;
+        Ok(Arc::new(Self { workers: Workers::none(store, deck, options, owner::Owner::none(state_dir))?, notice, _first: None }))
+    }
+
     /// Message for the user if the store was damaged and replaced by an empty one.
     pub fn notice(&self) -> Option<&str> {
         self.notice.as_deref()

@@ -58,7 +58,7 @@ use model::{
 /// Whether the body of a result contains its time, as `asOf`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dated {
-    /// With `explain` alone: plain answers of the documented endpoints have no further member.
+    /// Only with `explain`, at the endpoints that have this parameter; the others never have it.
     Explained,
     Always,
     /// `asOf` is a member of the answer's own.

@@ -18,6 +18,8 @@ const SCHEMES: &[(&str, Scheme)] =
     &[("s3", Scheme::S3), ("gs", Scheme::Gs), ("az", Scheme::Az), ("https", Scheme::Https), ("http", Scheme::Http), ("hf", Scheme::Hf)];
 
 const WILDCARDS: [char; 3] = ['*', '?', '['];
+/// Maximum length of a URL in bytes. A longer one is no request that a server accepts, and stores panic on one above 64 KB.
+const URL_MAX: usize = 8_192;
 
 /// A URL, perhaps with wildcards in its path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +50,9 @@ impl UrlPattern {
     pub fn parse(text: &str) -> Result<Self, String> {
         let known = || SCHEMES.iter().map(|(name, _)| format!("{name}://")).collect::<Vec<_>>().join(", ");
         let (scheme, rest) = text.split_once("://").ok_or("is not a URL")?;
+        if text.len() > URL_MAX {
+            return Err(format!("is longer than {URL_MAX} bytes; shorten it"));
+        }
         let scheme = SCHEMES.iter().find(|(name, _)| scheme.eq_ignore_ascii_case(name)).map(|(_, scheme)| *scheme);
         let scheme = scheme.ok_or_else(|| format!("must begin with one of {}", known()))?;
         let parts = if scheme == Scheme::Hf { 3 } else { 1 };
@@ -61,7 +66,8 @@ impl UrlPattern {
             return Err("has a query, which may contain a key; remove the query".to_owned());
         }
         let good = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c) || (web && ":[]".contains(c)) || (parts == 3 && c == '/');
-        if root.is_empty() || !root.chars().all(good) {
+        let is_host = || reqwest::Url::parse(&format!("https://{root}/")).is_ok();
+        if root.is_empty() || !root.chars().all(good) || (web && !is_host()) {
             let expected = match scheme {
                 Scheme::Https | Scheme::Http => "a host, as in https://example.org/candles.parquet",
                 Scheme::Hf => "a dataset, as in hf://datasets/OWNER/NAME/candles.parquet",
@@ -185,6 +191,9 @@ mod tests {
             ("s3:///x", "has no valid host or bucket"),
             ("s3://b/../x", "has no file path"),
             ("s3://a b/x", "has no valid host or bucket"),
+            ("https://[::1/x", "has no valid host or bucket"),
+            ("https://example.org:99999/x", "has no valid host or bucket"),
+            (&format!("s3://b/{}", "x".repeat(URL_MAX)), "is longer than"),
             ("hf://models/me/set/x", "has no dataset name"),
             ("hf://datasets/me/x.csv", "has no file path"),
         ] {

@@ -2,7 +2,14 @@
 
 use std::sync::Arc;
 
-use object_store::{ClientOptions, ObjectStore, azure, gcp, http::HttpBuilder};
+use object_store::{
+    ClientOptions, ObjectStore,
+    aws::AmazonS3ConfigKey,
+    azure,
+    client::{HttpRequest, HttpRequestBody},
+    gcp::{self, GoogleConfigKey},
+    http::HttpBuilder,
+};
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 
 use super::{
@@ -58,13 +65,33 @@ pub(super) async fn open(place: &UrlPattern, sources: &[Source], timeouts: &Time
         }};
     }
     let store: Arc<dyn ObjectStore> = match place.scheme {
-        Scheme::S3 => built!(keys::s3(place, source, &connector).await?),
-        Scheme::Gs => built!(gcs(place, source)),
+        Scheme::S3 => {
+            let builder = keys::s3(place, source, &connector).await?;
+            let region = builder.get_config_value(&AmazonS3ConfigKey::Region);
+            require_uri("region", region.map(|region| format!("https://s3.{region}.amazonaws.com")))?;
+            for key in [AmazonS3ConfigKey::Endpoint, AmazonS3ConfigKey::S3Endpoint] {
+                require_uri("endpoint", builder.get_config_value(&key))?;
+            }
+            built!(builder)
+        }
+        Scheme::Gs => {
+            let builder = gcs(place, source);
+            require_uri("endpoint", builder.get_config_value(&GoogleConfigKey::BaseUrl))?;
+            built!(builder)
+        }
         Scheme::Az => built!(azure(place, source)?),
         Scheme::Https | Scheme::Http => built!(HttpBuilder::new().with_url(place.origin())),
         Scheme::Hf => return Err(Fault::Refused("is not an object store".to_owned())),
     };
     Ok(Store { store, asked })
+}
+
+/// Checks a text that begins every URL of a store, which would panic at its first request. The text may contain a key, so the error does not.
+fn require_uri(setting: &str, text: Option<String>) -> Result<(), Fault> {
+    let mut request = HttpRequest::new(HttpRequestBody::empty());
+    let valid = text.is_none_or(|text| text.parse().map(|uri| *request.uri_mut() = uri).is_ok());
+    let why = || format!("belongs to a source whose `{setting}` makes no valid URL; correct it in config.toml or in the environment");
+    if valid { Ok(()) } else { Err(Fault::Refused(why())) }
 }
 
 /// Describes the store of the place for faults.
@@ -109,4 +136,25 @@ fn azure(place: &UrlPattern, source: Option<&Source>) -> Result<azure::Microsoft
     };
     let builder = if source.endpoint.is_empty() { builder } else { builder.with_endpoint(source.endpoint.clone()) };
     Ok(builder.with_account(&source.account).with_container_name(&place.root))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_whose_urls_cannot_be_requested_is_not_built() {
+        for (text, valid) in [
+            ("http://127.0.0.1:9000", true),
+            ("https://[2001:db8::1]:9000/minio/", true),
+            ("https://s3.eu-west-1.amazonaws.com", true),
+            ("http://127.0.0.1:9000/%zz x", false),
+            ("https://s3.eu west 1.amazonaws.com", false),
+            ("https://s3.eu:west.amazonaws.com", false),
+            ("http://", false),
+        ] {
+            assert_eq!(require_uri("endpoint", Some(text.to_owned())).is_ok(), valid, "{text}");
+        }
+        assert_eq!(require_uri("endpoint", None), Ok(()));
+    }
 }

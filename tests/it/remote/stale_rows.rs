@@ -74,7 +74,11 @@ const TROUBLES: &[(&str, Break, &[&str])] = &[
         |_, options| "TOKENDECK_TEST_NOT_SET".clone_into(&mut source(options, "web").token_env),
         &["`TOKENDECK_TEST_NOT_SET`, which is not set"],
     ),
-    ("an endpoint that is none", |_, options| source(options, "lake").endpoint.push_str("/%zz x"), &["`s3://bucket/c/*.csv`"]),
+    (
+        "an endpoint that is none",
+        |_, options| source(options, "lake").endpoint.push_str("/%zz x"),
+        &["`s3://bucket/c/*.csv`", "`endpoint` makes no valid URL"],
+    ),
     (
         "no more bytes today",
         |server, options| {

@@ -55,6 +55,10 @@ impl Jobs {
     /// process announces them again after a restart.
     pub fn deliver_fired(&self, cursor: &mut AlertCursor, mut deliver: impl FnMut(FiredAlert)) -> Result<()> {
         let shared = self.workers.shared();
+        // A trigger that is taken now might never be shown: the next process announces it.
+        if shared.stopping() {
+            return Ok(());
+        }
         let dataset = self.dataset();
         let mut last = match cursor.0.get(&dataset) {
             Some(last) => *last,

@@ -46,6 +46,11 @@ impl Owner {
         Ok(owner)
     }
 
+    /// Owns no queue, and never takes one.
+    pub(super) fn none(state_dir: &Path) -> Self {
+        Self { state_dir: state_dir.to_owned(), held: Mutex::new(Held { dataset: None, released: true }) }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Held> {
         self.held.locked()
     }

@@ -84,23 +84,9 @@ impl Workers {
         if owner.is_owner(&dataset) {
             store.requeue(&dataset, None).map_err(|error| error.to_string())?;
         }
-        let open = AtomicUsize::new(store.open_count(&dataset).map_err(|error| error.to_string())?);
         let messengers = options.alert_routes.messengers(deck.options().wire.as_ref());
-        let shared = Arc::new(Shared {
-            open,
-            store,
-            deck,
-            owner,
-            messengers,
-            stopping: AtomicBool::new(false),
-            alert_check: Progress::default(),
-            delivered_before_start: Mutex::default(),
-            running: Mutex::default(),
-            notified: Mutex::default(),
-            wake: Condvar::new(),
-            options,
-        });
-        let workers = Self { shared: Arc::clone(&shared), threads: Mutex::default() };
+        let workers = Self::new(store, deck, options, owner, messengers, false)?;
+        let shared = Arc::clone(&workers.shared);
         workers.spawn("jobs".to_owned(), move || shared.announce_changes(last))?;
         let shared = Arc::clone(&workers.shared);
         workers.spawn("alerts".to_owned(), move || shared.check_alerts())?;
@@ -113,6 +99,37 @@ impl Workers {
             workers.spawn(format!("job-{i}"), move || shared.work())?;
         }
         Ok(workers)
+    }
+
+    /// No threads, for a process that only reads the store: as if it were stopping.
+    pub(super) fn none(store: JobStore, deck: Arc<Deck>, options: JobOptions, owner: Owner) -> std::result::Result<Self, String> {
+        Self::new(store, deck, options, owner, Vec::new(), true)
+    }
+
+    fn new(
+        store: JobStore,
+        deck: Arc<Deck>,
+        options: JobOptions,
+        owner: Owner,
+        messengers: Vec<Arc<Messenger>>,
+        stopping: bool,
+    ) -> std::result::Result<Self, String> {
+        let open = store.open_count(&alerts::open_dataset(&deck)).map_err(|error| error.to_string())?;
+        let shared = Arc::new(Shared {
+            open: AtomicUsize::new(open),
+            store,
+            deck,
+            owner,
+            messengers,
+            stopping: AtomicBool::new(stopping),
+            alert_check: Progress::default(),
+            delivered_before_start: Mutex::default(),
+            running: Mutex::default(),
+            notified: Mutex::default(),
+            wake: Condvar::new(),
+            options,
+        });
+        Ok(Self { shared, threads: Mutex::default() })
     }
 
     pub(super) fn shared(&self) -> &Shared {

@@ -143,7 +143,7 @@ mod tests {
             bench.app.update(Event::Deck(DeckEvent::LoadFailed("the dataset folder `datasets` cannot be read".to_owned())));
             insta::assert_snapshot!(format!("welcome-{width}x{height}"), bench.settled(width, height));
             let mut market = sample::dataset(&[("tokens", "token_address,symbol,name,chain,price,market_cap\n0x1,UNI,Uniswap,eth,7,90")]);
-            (market.synthetic, market.title) = (true, Some("Demo market".to_owned()));
+            (market.synthetic, market.title, market.folder) = (true, Some("Demo market".to_owned()), "demo".into());
             bench.load(market);
             bench.app.overlay = None;
             bench.screen_of(width, height);

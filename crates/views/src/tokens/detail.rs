@@ -18,6 +18,11 @@ const TWO_COLUMNS_HEIGHT: u16 = 28;
 const LABEL: u16 = 12;
 /// Digits of an amount that is still read at a glance, with its commas.
 const READABLE: usize = 19;
+/// Maximum lines of the reason why a section is empty.
+const EMPTY_LINES: usize = 5;
+/// Table of a section, and what it is for.
+const KOLS: (&str, &str) = ("kols", "leaders");
+const POSTS: (&str, &str) = ("posts", "posts");
 /// Maximum lines of the user's note.
 const NOTE_LINES: usize = 3;
 
@@ -291,13 +296,14 @@ enum Section {
 
 impl Section {
     /// Lines below its rule: minimum and ideal.
-    fn lines(self, detail: &TokenDetail) -> (u16, u16) {
-        let most = match self {
+    fn lines(self, detail: &TokenDetail, width: u16, context: &Context<'_>) -> (u16, u16) {
+        let (rows, table) = match self {
             Self::Holders => return (3, 3),
-            Self::Kols => detail.top_kols.len(),
-            Self::Posts => detail.top_posts.len(),
-        } as u16;
-        (most.clamp(1, 2), most.max(1))
+            Self::Kols => (detail.top_kols.len(), KOLS),
+            Self::Posts => (detail.top_posts.len(), POSTS),
+        };
+        let most = if rows == 0 { text::wrap(&why_empty(table, context), width.into(), EMPTY_LINES).len() } else { rows } as u16;
+        (rows.clamp(1, 2) as u16, most.max(1))
     }
 }
 
@@ -315,7 +321,7 @@ fn draw_sections(shown: &DetailContent<'_>, sections: &[Section], buffer: &mut B
     let mut heights: Vec<u16> = Vec::new();
     let mut spare = area.height;
     for section in sections {
-        let least = 1 + section.lines(detail).0;
+        let least = 1 + section.lines(detail, area.width, context).0;
         if least > spare {
             break;
         }
@@ -327,7 +333,7 @@ fn draw_sections(shown: &DetailContent<'_>, sections: &[Section], buffer: &mut B
     spare -= gap * gaps;
     // Spare space goes to the last sections first: posts are the most informative.
     for (section, height) in sections.iter().zip(&mut heights).rev() {
-        let (least, best) = section.lines(detail);
+        let (least, best) = section.lines(detail, area.width, context);
         let more = (best - least).min(spare);
         *height += more;
         spare -= more;
@@ -383,9 +389,7 @@ fn draw_kols(kols: &[Kol], buffer: &mut Buffer, area: Rect, context: &Context<'_
     let area =
         Panel { note: &with_today("", &["kols"], context).0, warns: true, ..Panel::new("key opinion leaders") }.render(area, buffer, theme);
     if kols.is_empty() {
-        let why = missing_table(context, "kols", "leaders").unwrap_or_else(|| "none known for this token".to_owned());
-        put(buffer, area, 0, 0, &why, theme.dim());
-        return;
+        return draw_empty(KOLS, buffer, area, context);
     }
     // handle, followers, rate, address
     let addressed = area.width >= 42;
@@ -404,13 +408,24 @@ fn draw_kols(kols: &[Kol], buffer: &mut Buffer, area: Rect, context: &Context<'_
     }
 }
 
+/// Why the section of the table has no rows.
+fn why_empty((table, for_what): (&str, &str), context: &Context<'_>) -> String {
+    missing_table(context, table, for_what).unwrap_or_else(|| "none known for this token".to_owned())
+}
+
+/// Draws why a section is empty: the whole sentence where it fits, else its first clause and the view that shows the rest.
+fn draw_empty(table: (&str, &str), buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+    let (why, height) = (why_empty(table, context), usize::from(area.height));
+    let fits = text::wrap(&why, area.width.into(), height + 1).len() <= height;
+    let short = || format!("{} (Data, 9)", why.split(": ").next().unwrap_or_default());
+    put_wrapped(buffer, area, 0, 0, &if fits { why.clone() } else { short() }, height, context.theme.dim());
+}
+
 fn draw_posts(posts: &[Post], buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     let theme = context.theme;
     let area = Panel { note: "by smart engagement", ..Panel::new("top posts") }.render(area, buffer, theme);
     if posts.is_empty() {
-        let why = missing_table(context, "posts", "posts").unwrap_or_else(|| "none known for this token".to_owned());
-        put(buffer, area, 0, 0, &why, theme.dim());
-        return;
+        return draw_empty(POSTS, buffer, area, context);
     }
     for (y, post) in posts.iter().take(usize::from(area.height)).enumerate() {
         let y = y as u16;

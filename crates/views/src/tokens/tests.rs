@@ -34,6 +34,20 @@ fn screens_look_as_they_did() {
 }
 
 #[test]
+fn why_a_section_is_empty_is_shown_whole_or_in_short() {
+    let tables = market().tables.iter().filter(|table| table.schema.name != "kols").cloned().collect();
+    let (stage, mut view) = (Stage::new(Some(Dataset::new(tables))), TokensView { detail_open: true, ..TokensView::default() });
+    let mut seen = [0, 0];
+    for (width, height) in (8..=22).map(|height| (80, height)).chain([(140, 38)]) {
+        let text = stage.text(&mut view, width, height);
+        let (whole, short) = (text.contains("for leaders"), text.contains("no `kols` table (Data, 9)"));
+        assert!(whole != short || !text.contains("`kols`"), "{width}x{height}: {text}");
+        seen = [seen[0] + u32::from(whole), seen[1] + u32::from(short)];
+    }
+    assert!(seen.iter().all(|count| *count > 0), "{seen:?}");
+}
+
+#[test]
 fn moving_selects_the_token_and_enter_opens_its_chart() {
     let (mut stage, mut view) = stage();
     stage.draw(&mut view, 140, 38);
