@@ -239,8 +239,9 @@ impl<'a> FileToImport<'a> {
             return Ok(());
         };
         let name = &sheet.names[at];
+        let what = if found.len() > 1 { "several tokens" } else { "another token than --token says" };
         let reason = format!(
-            "has rows of other tokens than one, as `{name}` has {}, and all rows would be imported as those of one token",
+            "has rows of {what}: `{name}` has {}, but all rows would be imported as those of one token",
             few(found.iter().map(|token| format!("`{token}`")), 3)
         );
         if found.iter().any(|token| address(token).is_some()) {
