@@ -9,6 +9,7 @@ mod formats;
 mod hostile;
 mod lengths;
 mod malformed;
+mod one_token;
 mod placeholders;
 mod public_files;
 mod recorded_files;

@@ -26,13 +26,14 @@ pub use self::description::{FormatRow, Formats};
 pub(super) use self::unknown::unknown;
 use super::{
     ImportOptions, candles,
-    names::{DECIMALS, Names, TOKEN},
+    names::{DECIMALS, Names, SYMBOL, TOKEN},
+    pair,
     refusal::{ADDRESS, Refusal, VALUE},
     report::few,
-    rows::address,
+    rows::{address, cells},
     sheet::{Sheet, json::LIST},
     sniff::Sniffed,
-    tokens::{KnownTokens, TokenFoundBy, TokenHints, TokenMatch},
+    tokens::{KnownTokens, TokenFoundBy, TokenHints, TokenMatch, alike},
 };
 use model::{
     address::Address,
@@ -41,6 +42,7 @@ use model::{
 };
 use source::{
     RowSource,
+    coerce::cell::is_null_word,
     manifest::{ColumnManifest, TableManifest},
 };
 use store::load::bind::bind;
@@ -66,7 +68,7 @@ readers! {
     "candles" "candles" |format, sniffed| format.states("candles", "timestamp") || candles::is(sniffed), candles::open;
     "tokens" "tokens" |_, sniffed| tokens::is(sniffed), tokens::open;
     "tokens with supplies" "tokens" |_, sniffed| tokens::is(sniffed), tokens::with_supplies;
-    "holders" "holders" |_, sniffed| holders::is(sniffed), holders::open;
+    "holders" "holders" holders::is, holders::open;
     "transfers" "transfers" |_, _| true, transfers::open;
     "event logs" "transfers" |_, sniffed| logs::is(sniffed), logs::open;
     "calls" "transfers" |_, _| true, calls::open;
@@ -105,6 +107,11 @@ pub(super) struct ImportPlan {
     /// Assumptions where the file is silent: reported now and by every load.
     pub notes: Vec<String>,
 }
+
+/// Columns beside those of `SYMBOL` and `TOKEN` that may name the token of a row.
+const MAY_NAME_TOKENS: &str = "asset token coin currency contracttickersymbol assetsymbol coinsymbol tokenname";
+/// How many tokens of a column are told apart.
+const TOKENS_SHOWN: usize = 6;
 
 /// Stands in for a column name where the file has no such column.
 pub(super) const NO_COLUMN: &str = " none";
@@ -169,19 +176,99 @@ impl<'a> FileToImport<'a> {
         self.options.set.iter().find(|(known, _)| known == ours).map(|(_, value)| value.as_str())
     }
 
-    /// The token of a file about a single token.
-    pub(super) fn token(&self, content: Option<&str>) -> Result<TokenMatch, Refusal> {
-        self.tokens.find(&self.sniffed.name, content, self.hints)
+    /// The token of a file about a single token; `accounts` are its columns of accounts.
+    pub(super) fn token(&self, accounts: &[usize]) -> Result<TokenMatch, Refusal> {
+        self.hold_to_one_token()?;
+        self.tokens.find(&self.name_of_token(accounts), None, self.hints)
+    }
+
+    /// The file's name without the addresses of accounts, after which explorers name an account's exports: of most of its rows.
+    fn name_of_token(&self, accounts: &[usize]) -> String {
+        let mut name = self.sniffed.name.clone();
+        let rows = self.sniffed.sheet.as_ref().map_or(&[][..], |sheet| &sheet.first);
+        while let Some(named) = pair::address(&name) {
+            let holds = |row: &&Vec<String>| accounts.iter().any(|&at| row.get(at).and_then(|cell| address(cell)) == Some(named));
+            let place =
+                name.match_indices("0x").map(|(at, _)| at..at + 42).find(|at| name.get(at.clone()).and_then(Address::parse) == Some(named));
+            match place {
+                Some(place) if rows.iter().filter(holds).count() * 2 > rows.len() => name.replace_range(place, ""),
+                _ => break,
+            }
+        }
+        name
+    }
+
+    /// Whether `--pick` takes a row of the sample.
+    fn picks(&self, sheet: &Sheet, row: &[String]) -> bool {
+        let cell = |name: &str| row.get(sheet.names.iter().position(|known| known.eq_ignore_ascii_case(name))?);
+        self.options.pick.iter().all(|(name, value)| cell(name).is_none_or(|cell| cell.trim() == value.trim()))
+    }
+
+    /// The first cell of a column in the rows that `--pick` takes.
+    fn first_picked<'s>(&self, sheet: &'s Sheet, at: usize) -> Option<&'s str> {
+        sheet.first.iter().filter(|row| self.picks(sheet, row)).map(|row| row[at].as_str()).find(|cell| !cell.is_empty())
+    }
+
+    /// Refuses rows that a column shows to be of several tokens, where one token is to be that of all rows.
+    fn hold_to_one_token(&self) -> Result<(), Refusal> {
+        let Some(sheet) = self.sniffed.sheet.as_ref().filter(|sheet| sheet.named && !self.hints.forced) else { return Ok(()) };
+        let names = Names::of(&sheet.names);
+        let mut columns: Vec<(usize, Vec<String>)> =
+            [SYMBOL, MAY_NAME_TOKENS, TOKEN].iter().flat_map(|words| names.all(words)).map(|at| (at, Vec::new())).collect();
+        if columns.is_empty() || self.mapped("token_address").is_some() || self.set("token_address").is_some() {
+            return Ok(());
+        }
+        let mut rows = sheet.rows(self.sniffed)?;
+        while let Some(batch) = rows.next_batch()? {
+            let picks: Vec<_> = self.options.pick.iter().map(|(name, value)| (cells(&batch, name), value.trim())).collect();
+            let is_picked = |row: usize| picks.iter().all(|(cells, value)| cells[row].as_deref().is_none_or(|cell| cell.trim() == *value));
+            for (at, found) in &mut columns {
+                for (_, cell) in cells(&batch, &sheet.names[*at]).into_iter().enumerate().filter(|(row, _)| is_picked(*row)) {
+                    let Some(cell) = cell.filter(|cell| found.len() < TOKENS_SHOWN && !is_null_word(cell) && cell.parse::<f64>().is_err())
+                    else {
+                        continue;
+                    };
+                    if !found.iter().any(|known| alike(known, cell.trim())) {
+                        found.push(cell.trim().to_owned());
+                    }
+                }
+            }
+        }
+        let is_other = |token: &String| self.hints.token.is_some() && address(token).is_some_and(|other| self.hints.token != Some(other));
+        let Some((at, found)) = columns.into_iter().find(|(_, found)| found.len() > 1 || found.iter().any(is_other)) else {
+            return Ok(());
+        };
+        let name = &sheet.names[at];
+        let what = if found.len() > 1 { "several tokens" } else { "another token than --token says" };
+        let reason = format!(
+            "has rows of {what}: `{name}` has {}, but all rows would be imported as those of one token",
+            few(found.iter().map(|token| format!("`{token}`")), 3)
+        );
+        if found.iter().any(|token| address(token).is_some()) {
+            let reason = format!("{reason}; map that column with --map token_address, or pass --broken-too if they are of one token");
+            return Err(Refusal::new(reason).say("map", format!("token_address={name}")));
+        }
+        let said = self.hints.token.and_then(|token| self.tokens.symbol(&token));
+        let picked = found.into_iter().find(|token| said.as_deref().is_some_and(|said| alike(said, token)));
+        let pick = format!("{name}={}", picked.as_deref().unwrap_or(VALUE));
+        Err(Refusal::new(format!("{reason}; choose one with --pick, or pass --broken-too if they are of one token")).say("pick", pick))
     }
 
     /// Assigns a contract's token to holders or transfers: by a column, by an address next to the table, or by the file's name or the
-    /// symbol in it. Also returns the token's address, of a column that in its first row.
-    fn of_contract(&self, take: Take, column: Option<usize>, symbol: Option<&str>) -> Result<(ImportPlan, Take, Option<Address>), Refusal> {
+    /// symbol in it. Also returns the token's address, of a column that in its first row. `accounts` are the columns of accounts.
+    fn of_contract(
+        &self,
+        take: Take,
+        column: Option<usize>,
+        symbol: Option<&str>,
+        accounts: &[usize],
+    ) -> Result<(ImportPlan, Take, Option<Address>), Refusal> {
         let sheet = self.sheet()?;
         if let Some(at) = column {
             let first = sheet.column(at).find_map(address);
             return Ok((ImportPlan::default(), take.columns(&[("token_address", &sheet.names[at])]), first));
         }
+        self.hold_to_one_token()?;
         let beside = sheet.beside(TOKEN).and_then(Address::parse);
         if let Some(address) = beside.filter(|address| self.hints.token.is_none_or(|said| said == *address)) {
             let plan = ImportPlan::default().saying(format!("token {address}, from the file"));
@@ -191,10 +278,15 @@ impl<'a> FileToImport<'a> {
             let reason = format!("cannot be about the coin {coin}: holders and transfers belong to a contract; pass --token ADDRESS");
             return Err(Refusal::new(reason).say("token", ADDRESS));
         }
-        let token = self.tokens.find(&self.sniffed.name, symbol, TokenHints { contract: true, ..self.hints })?;
+        let name = self.name_of_token(accounts);
+        let token = self.tokens.find(&name, symbol, TokenHints { contract: true, ..self.hints })?;
         let take = take.of_address(token.address);
-        let address = Some(token.address);
-        Ok((ImportPlan::default().about(token), take, address))
+        let found = Some(token.address);
+        let mut plan = ImportPlan::default().about(token);
+        if name != self.sniffed.name {
+            plan = plan.saying("the address in its name is of an account, which most of its rows have, and not of the token");
+        }
+        Ok((plan, take, found))
     }
 
     /// The token whose address stands at the place that the format names.
@@ -381,7 +473,7 @@ impl Take {
 }
 
 /// Token decimals stated in the rows: in a column beside that of tokens, or beside the only token.
-fn decimals_in(sheet: &Sheet, token: Option<usize>, one: Option<Address>) -> Vec<(Address, i64)> {
+fn decimals_in(file: &FileToImport<'_>, sheet: &Sheet, token: Option<usize>, one: Option<Address>) -> Vec<(Address, i64)> {
     let Some(at) = Names::of(&sheet.names).find(DECIMALS) else { return Vec::new() };
     let number = |cell: &str| match cell.trim().strip_prefix("0x") {
         Some(digits) => i64::from_str_radix(digits, 16).ok(),
@@ -391,5 +483,5 @@ fn decimals_in(sheet: &Sheet, token: Option<usize>, one: Option<Address>) -> Vec
         let token = token.map_or(one, |token| address(&row[token]))?;
         Some((token, number(&row[at]).filter(|decimals| (0..=77).contains(decimals))?))
     };
-    sheet.first.iter().filter_map(of).collect()
+    sheet.first.iter().filter(|row| file.picks(sheet, row)).filter_map(of).collect()
 }

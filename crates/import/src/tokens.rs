@@ -231,14 +231,17 @@ impl KnownTokens {
     /// Resolves the token from the file's name and from `content`, a symbol or pair found in the file.
     pub(super) fn find(&self, name: &str, content: Option<&str>, hints: TokenHints<'_>) -> Result<TokenMatch, Refusal> {
         let found = |address, symbol, by, says| TokenMatch { address, symbol, multiplier: 1.0, quoted: false, by, says };
-        if let Some(address) = pair::address(name) {
-            return match hints.token {
-                Some(token) if token != address => {
-                    let reason = format!("is about {address} (from its name), but --token is {token}; import it without --token");
-                    Err(Refusal::new(reason).say("token", address.to_string()))
-                }
-                _ => Ok(found(address, None, TokenFoundBy::File, "from the file name".to_owned())),
-            };
+        let named = pair::address(name).filter(|address| hints.token != Some(*address));
+        match (pair::address(name), hints.token) {
+            // An address that is no token of the dataset may be of an account or a pool, after which exports are named as well.
+            (Some(address), Some(token)) if token != address && self.has(&address) && !hints.forced => {
+                let reason = format!("is about {address} (from its name), but --token is {token}; import it without --token");
+                return Err(Refusal::new(reason).say("token", address.to_string()));
+            }
+            (Some(address), said) if said.is_none_or(|token| token == address) => {
+                return Ok(found(address, None, TokenFoundBy::File, "from the file name".to_owned()));
+            }
+            _ => {}
         }
         let (symbol, place) = match content {
             Some(content) => (Some(content.to_uppercase()), "from the file"),
@@ -260,12 +263,15 @@ impl KnownTokens {
             }
             let known = self.symbols.get(&address).cloned().flatten().or(coin);
             let by = if hints.coin.is_some() { "--coin" } else { "--token" };
-            let says = match (&known, &symbol) {
+            let mut says = match (&known, &symbol) {
                 (Some(known), Some(symbol)) if !alike(known, symbol) => {
                     format!("from {by}; warning: its symbol is `{known}`, but the file is about `{symbol}`")
                 }
                 _ => format!("from {by}"),
             };
+            if let Some(other) = named {
+                says.push_str(&format!("; warning: its name has {other}, which is taken for an account or a pool, not for the token"));
+            }
             return Ok(found(address, known.or(symbol), TokenFoundBy::Said, says));
         }
         let Some(symbol) = symbol else {
@@ -489,5 +495,8 @@ mod tests {
         }
         let named = format!("export-{pepe}.csv");
         assert!(tokens.find(&named, None, hints(Some(&uni), false)).unwrap_err().reason.contains("but --token is"));
+        let named = format!("export-0x{}.csv", "9".repeat(40));
+        let found = tokens.find(&named, None, hints(Some(&uni), false)).unwrap();
+        assert!(found.address.to_string() == uni && found.says.contains("warning: its name has 0x9"), "{found:?}");
     }
 }

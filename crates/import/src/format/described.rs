@@ -18,7 +18,7 @@ use super::{
     FileToImport, ImportPlan, Refusal, Take,
     description::{ChainFrom, FormatRow, TokenFrom},
     found::Found,
-    mapped, tokens,
+    mapped, tokens, yields,
 };
 use model::{
     candles::Interval,
@@ -126,7 +126,7 @@ fn token(file: &FileToImport<'_>, plan: &mut ImportPlan) -> Result<Option<TokenM
     }
     match file.format.token {
         None => Ok(None),
-        Some(TokenFrom::Named) => file.token(None).map(Some),
+        Some(TokenFrom::Named) => file.token(&[]).map(Some),
         Some(TokenFrom::Priced) => {
             let named: Vec<_> = file.sniffed.sheet.as_ref().and_then(candles::currency::beside).into_iter().collect();
             candles::currency::in_dollars(file, &named)?;
@@ -170,6 +170,9 @@ fn take(file: &FileToImport<'_>, of: DescribedTable<'_>, plan: &mut ImportPlan) 
     let mut columns: Vec<mapped::Mapped> = columns.collect();
     for when in columns.iter().filter_map(|column| time_style(sheet, &take, *column).transpose()) {
         plan.says.extend(when?.says().map(str::to_owned));
+    }
+    if table == "yields" {
+        *plan = yields::in_percent(file, sheet, &mut take, std::mem::take(plan), true)?;
     }
     let mut marks = false;
     if let Some((at, when, placed)) = candle_times(file, sheet, table, &columns)? {

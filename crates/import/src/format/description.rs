@@ -221,6 +221,10 @@ enum CellSign {
     /// Whole, and as large as amounts in wei.
     Wei,
     End,
+    /// 32 bytes as hex.
+    Hashes,
+    /// Some are lists of objects, in JSON.
+    Objects,
     /// Some are not empty.
     Given,
 }
@@ -241,6 +245,8 @@ impl CellSign {
                 let whole = |cell: &str| cell.parse::<u128>().ok();
                 cells().all(|cell| whole(cell).is_some()) && sheet.column(at).filter_map(whole).any(|amount| amount >= WEI_LEAST)
             }
+            Self::Hashes => kind(cells()) == CellKind::Hash,
+            Self::Objects => cells().any(|cell| cell.starts_with("[{")),
             Self::End => candles::has_close_times(sheet),
             Self::Given => sheet.column(at).any(|cell| !cell.trim().is_empty()),
         }

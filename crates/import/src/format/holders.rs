@@ -4,18 +4,18 @@ use super::{
     super::{
         edits::{Fix, fixed},
         evidence::{addresses, currency::of_cell, number::NumberStyle},
-        names::{Names, TOKEN, is_one_of},
+        names::{DECIMALS as DECIMAL_PLACES, Names, TOKEN, is_one_of, plain},
         notation, pair,
         refusal::{DECIMALS, Refusal, UNIT, WRITE_TOKENS},
         rows::{address, address_text},
         sheet::Sheet,
         sniff::Sniffed,
     },
-    FileToImport, ImportPlan, Take, transfers,
+    FileToImport, FormatRow, ImportPlan, Take, transfers,
 };
 use crate::AmountUnit;
 use model::{address::Address, chain::Chain};
-use source::manifest::Unit;
+use source::manifest::{ColumnManifest, Unit};
 
 const HOLDERS: &str = "\
     holderaddress tokenholderaddress holder wallet walletaddress owner owneraddress account accountaddress user useraddress address \
@@ -46,15 +46,30 @@ const WHOLE_MAX: f64 = 1e20;
 /// Larger numbers in E notation have lost digits.
 const ROUNDED: f64 = 1e15;
 
+/// Where the holders are.
+#[derive(Clone, Copy)]
+enum Holders {
+    Column(usize),
+    /// The rows are the tokens of one account, which stands beside them.
+    Beside(Address),
+}
+
+impl Holders {
+    fn column(self) -> Option<usize> {
+        if let Self::Column(at) = self { Some(at) } else { None }
+    }
+}
+
 struct Columns {
-    holder: usize,
+    holder: Holders,
     balance: usize,
     token: Option<usize>,
     /// The token's symbol in the balance column's name.
     symbol: Option<String>,
 }
 
-fn columns(sheet: &Sheet) -> Option<Columns> {
+/// The columns of holders; `said` is that of balances, where the format describes it.
+fn columns(sheet: &Sheet, said: Option<&str>) -> Option<Columns> {
     if !sheet.named {
         return None;
     }
@@ -66,19 +81,47 @@ fn columns(sheet: &Sheet) -> Option<Columns> {
         return None;
     }
     // A column that may hold symbols identifies the token if its cells are addresses.
-    let token = names.all(TOKEN).into_iter().chain(names.all(MAYBE_TOKEN)).find(holds);
-    let holder = names.in_order(HOLDERS).find(|at| Some(*at) != token && holds(at))?;
+    let of_tokens = (0..names.len()).filter(|at| is_of_token(&sheet.names[*at]));
+    let token = names.all(TOKEN).into_iter().chain(names.all(MAYBE_TOKEN)).chain(of_tokens).find(holds);
+    let all = HOLDERS.split_whitespace().flat_map(|word| names.all(word));
+    let is_holder = |at: &usize| Some(*at) != token && holds(at) && !is_of_token(&sheet.names[*at]);
+    let holder = names.in_order(HOLDERS).chain(all).find(is_holder).map(Holders::Column);
+    let holder = holder.or_else(|| Some(Holders::Beside(token.and_then(|_| account_beside(sheet))?)))?;
     let spelt = |at: &usize| {
         let words: Vec<String> = words(&sheet.names[*at]).iter().map(|word| word.to_lowercase()).collect();
         words.iter().any(|word| word == "balance") && !words.iter().any(|word| word == "usd" || word == "eth" && words.len() > 1)
     };
     let ranked = || if names.has(SHARES) || names.has(SUPPLY) { names.find(RANKED) } else { None };
-    let balance = names.find(BALANCES).or_else(|| (0..names.len()).find(spelt)).or_else(ranked).filter(|at| *at != holder)?;
+    let said = said.and_then(|said| sheet.names.iter().position(|name| name.eq_ignore_ascii_case(said)));
+    let balance = said.or_else(|| names.find(BALANCES)).or_else(|| (0..names.len()).find(spelt)).or_else(ranked);
+    let balance = balance.filter(|at| Some(*at) != holder.column())?;
+    // Beside balances that are rounded in E notation, the exact ones.
+    let is_rounded = sheet.column(balance).any(|cell| cell.contains(['e', 'E']));
+    let raw = names.find("rawbalance balanceraw").filter(|_| is_rounded || names.has(DECIMAL_PLACES));
+    let balance = raw.unwrap_or(balance);
     let mut rest = words(&sheet.names[balance]);
     rest.retain(|word| !is_one_of(&word.to_lowercase(), NO_SYMBOL) && !word.bytes().all(|byte| byte.is_ascii_digit()));
     let is_plain = is_one_of(names.whole(balance), BALANCES) || is_one_of(names.whole(balance), RANKED);
     let symbol = rest.pop().filter(|symbol| rest.is_empty() && symbol.len() < 20 && !is_plain);
     Some(Columns { holder, balance, token, symbol })
+}
+
+/// Whether the path leads to a token's own address: `tokenInfo.address`, `token.address_hash`.
+fn is_of_token(name: &str) -> bool {
+    let mut parts = name.rsplit('.').map(plain);
+    let (last, before) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let is_token = before.starts_with("token") || before.starts_with("contract");
+    let is_account = ["holder", "owner", "account", "wallet"].iter().any(|word| before.contains(word));
+    is_token && !is_account && is_one_of(&last, "address addresshash hash id contract")
+}
+
+/// The account beside a table of its balances: `address` next to `tokens`.
+fn account_beside(sheet: &Sheet) -> Option<Address> {
+    let (_, place) = sheet.beside.iter().rev().find(|(path, _)| path == "place").filter(|(_, place)| !place.is_empty())?;
+    let is_beside = |path: &str| !path.strip_prefix(place.as_str()).is_some_and(|rest| rest.starts_with('.')) && !is_of_token(path);
+    let named = |word: &str, path: &str| path.rsplit('.').next().is_some_and(|last| plain(last) == word);
+    let of = |word: &str| sheet.beside.iter().find(|(path, _)| named(word, path) && is_beside(path));
+    HOLDERS.split_whitespace().find_map(|word| Address::parse(&of(word)?.1))
 }
 
 /// The words of a column's name, at the end of its path in JSON: `balance` and `wei` of `user.balance_wei` and of `balanceWei`.
@@ -117,13 +160,20 @@ fn in_coin(sheet: &Sheet, balance: usize) -> Option<&str> {
     Some(&sheet.names[at])
 }
 
-pub(super) fn is(sniffed: &Sniffed) -> bool {
-    sniffed.sheet.as_ref().and_then(columns).is_some()
+pub(super) fn is(format: &FormatRow, sniffed: &Sniffed) -> bool {
+    sniffed.sheet.as_ref().is_some_and(|sheet| columns(sheet, said(format, sheet).and_then(|rule| rule.from.as_deref())).is_some())
+}
+
+/// How the format says to read balances.
+fn said<'a>(format: &'a FormatRow, sheet: &Sheet) -> Option<&'a ColumnManifest> {
+    format.said("holders", "balance", sheet)
 }
 
 pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let sheet = file.sheet()?;
-    let found = columns(sheet).ok_or("has no holder balances")?;
+    let said = said(file.format, sheet);
+    let found = columns(sheet, said.and_then(|rule| rule.from.as_deref())).ok_or("has no holder balances")?;
+    let found = Columns { token: file.mapped("token_address").or(found.token), ..found };
     let cells: Vec<&str> = sheet.column(found.balance).filter(|cell| !cell.is_empty()).collect();
     if let Some(coin) = cells.iter().find(|cell| {
         cell.trim().ends_with(|c: char| c.is_ascii_alphabetic()) && NumberStyle { comma: false, needs_rewrite: true }.plain(cell).is_none()
@@ -150,22 +200,29 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     });
     let style = notation::style(sheet, &[found.balance])
         .ok_or("has balances with a decimal comma and others with a decimal point; use one notation")?;
-    let mut fixes = vec![Fix::text(sheet, found.holder, |cell| address(cell).map(|address| address.to_string()))];
+    let holder = found.holder.column();
+    let mut fixes: Vec<Fix> =
+        holder.map(|at| Fix::text(sheet, at, |cell| address(cell).map(|address| address.to_string()))).into_iter().collect();
     fixes.extend(Fix::number(sheet, found.balance, NumberStyle { needs_rewrite: true, ..style }));
-    let take = Take::into("holders", fixed(sheet.rows(file.sniffed)?, fixes))
-        .columns(&[("holder_address", &sheet.names[found.holder]), ("balance", &sheet.names[found.balance])]);
-    let link = sheet.column(found.holder).find_map(pair::chain_of_explorer);
-    let linked = linked_token(sheet, found.holder).filter(|_| found.token.is_none() && file.hints.token.is_none());
+    let take = Take::into("holders", fixed(sheet.rows(file.sniffed)?, fixes)).columns(&[("balance", &sheet.names[found.balance])]);
+    let (take, account) = match found.holder {
+        Holders::Column(at) => (take.columns(&[("holder_address", &sheet.names[at])]), None),
+        Holders::Beside(account) => (take.set("holder_address", &account), Some(format!("holder {account}, from the file"))),
+    };
+    let link = holder.and_then(|at| sheet.column(at).find_map(pair::chain_of_explorer));
+    let linked = holder.and_then(|at| linked_token(sheet, at)).filter(|_| found.token.is_none() && file.hints.token.is_none());
     let (mut plan, mut take, token) = match linked {
         Some(token) => (ImportPlan::default().saying(format!("token {token}, from its links")), take.of_address(token), Some(token)),
-        None => file.of_contract(take, found.token, symbol)?,
+        None => file.of_contract(take, found.token, symbol, holder.as_slice())?,
     };
-    plan.decimals = super::decimals_in(sheet, found.token, token);
+    plan.decimals = super::decimals_in(file, sheet, found.token, token);
+    plan.says.extend(account);
     plan.notes.extend(notation::assumed(sheet, &[found.balance], style));
-    if plan.decimals.is_empty() {
+    let is_raw = said.is_some_and(|rule| rule.unit == Some(Unit::Raw));
+    if plan.decimals.is_empty() && !is_raw {
         plausible(file, sheet, found.balance)?;
     }
-    let raw = unit(file, sheet, &found, style, &plan.decimals, token)?;
+    let raw = unit(file, sheet, &found, style, &plan.decimals, token, is_raw)?;
     if raw {
         take.rule("balance").unit = Some(Unit::Raw);
         plan = plan.saying(IN_BASE_UNITS);
@@ -243,6 +300,7 @@ fn unit(
     style: NumberStyle,
     told: &[(Address, i64)],
     token: Option<Address>,
+    is_raw: bool,
 ) -> Result<bool, Refusal> {
     let name = &sheet.names[found.balance];
     let known = |token: Option<Address>| {
@@ -260,6 +318,9 @@ fn unit(
     };
     if let Some(unit) = file.options.unit {
         return with_decimals(unit == AmountUnit::Raw);
+    }
+    if is_raw {
+        return with_decimals(true);
     }
     let figures: Vec<f64> = sheet.column(found.balance).filter_map(|cell| style.plain(cell)?.parse().ok()).collect();
     let most = figures.iter().copied().fold(0.0, f64::max);

@@ -10,7 +10,7 @@ use super::{
         report::listed,
         sheet::Sheet,
     },
-    FileToImport, ImportPlan, Take, fees, holders, posts, unknown, yields,
+    FileToImport, ImportPlan, Take, fees, holders, posts, transfers, unknown, yields,
 };
 use crate::AmountUnit;
 use model::{
@@ -52,7 +52,9 @@ pub(crate) fn open(file: &FileToImport<'_>, table: &str) -> Result<ImportPlan, R
         take = take.set("label", label);
     }
     if schema.column("token_address").is_some() && !said("token_address") && table != "tokens" {
-        let token = file.token(None)?;
+        let is_account = |column: &Column| column.kind == Kind::Address && column.name != "token_address";
+        let accounts: Vec<usize> = columns.iter().filter(|(ours, _)| is_account(ours)).map(|(_, at)| *at).collect();
+        let token = file.token(&accounts)?;
         take = take.of(&token);
         plan = plan.about(token);
     }
@@ -67,10 +69,14 @@ pub(crate) fn open(file: &FileToImport<'_>, table: &str) -> Result<ImportPlan, R
         }
     }
     in_unit(file, unit, schema, &columns, &mut take, &plan)?;
+    let value = columns.iter().find(|(ours, _)| schema.name == "transfers" && ours.name == "value").map(|(_, at)| &sheet.names[*at]);
+    if let Some(value) = value {
+        take = transfers::with_amounts(take, value, None);
+    }
     if schema.name == "yields" {
         let (newest, assumed) = yields::newest(file, sheet, schema, without_what_may_lack(take, sheet, schema)?)?;
         (take, plan) = (newest, plan.noting(assumed));
-        plan = yields::in_percent(file, sheet, &mut take, plan)?.noting(yields::category_assumed(&take, sheet, schema)?);
+        plan = yields::in_percent(file, sheet, &mut take, plan, false)?.noting(yields::category_assumed(&take, sheet, schema)?);
     }
     plan = fees::in_fraction(file, sheet, schema, &mut take, plan)?;
     if schema.name == "posts" && !said("post_id") && !take.served(sheet, schema)?.contains(&"post_id") {

@@ -72,7 +72,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     if schema.name == "yields" {
         let (newest, assumed) = yields::newest(file, sheet, schema, take)?;
         take = newest;
-        plan = yields::in_percent(file, sheet, &mut take, plan.noting(assumed))?;
+        plan = yields::in_percent(file, sheet, &mut take, plan.noting(assumed), false)?;
     }
     plan = fees::in_fraction(file, sheet, schema, &mut take, plan)?;
     plan.takes.push(take);

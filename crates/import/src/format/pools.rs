@@ -85,7 +85,15 @@ fn lacking([pool, first, second]: [&str; 3], missing: &[(&str, &str)]) -> Refusa
 /// Token attributes of a pool, by the column names after `token0` or its equivalent.
 const OF_TOKENS: [&str; 3] = ["symbol", "name", "decimals decimal"];
 /// Column name prefixes of the first and the second token.
-const SIDES: &[[&str; 2]] = &[["token0", "token1"], ["basetoken", "quotetoken"], ["tokena", "tokenb"], ["tokenx", "tokeny"]];
+const SIDES: &[[&str; 2]] = &[
+    ["token0", "token1"],
+    ["basetoken", "quotetoken"],
+    ["tokena", "tokenb"],
+    ["tokenx", "tokeny"],
+    ["inputtokens0", "inputtokens1"],
+    ["tokens0", "tokens1"],
+    ["coins0", "coins1"],
+];
 
 /// The pools' tokens, without duplicates, if both sides have symbols; `chain` is the chain of all, if no column has it.
 fn tokens(file: &FileToImport<'_>, sheet: &Sheet, found: &Found, chain: Option<&str>) -> Result<Option<Take>, String> {

@@ -9,7 +9,7 @@ use super::{
         notation,
         refusal::{DATES, DECIMALS as OF_TOKEN, Refusal, UNIT, WRITE_TOKENS},
         report::few,
-        rows::address,
+        rows::{Edited, address, cells, put},
         sheet::Sheet,
     },
     FileToImport, ImportPlan, NO_COLUMN, Take,
@@ -27,6 +27,8 @@ const OWN_COIN: &str = "gasprice nonce input valueineth valueouteth valueinbnb v
 /// The same of Blockscout, whose token transfers have a column of contracts; and beginnings of such names, before a coin's ticker.
 const BLOCKSCOUT: &str = "errcode txdateopeningprice txdateclosingprice";
 const OWN_COIN_BEGINS: [&str; 4] = ["valuein", "valueout", "txnfee", "currentvalue"];
+/// Added column that marks the rows with an amount.
+const HAS_AMOUNT: &str = "has an amount";
 /// Digits that a floating-point number surely has, and by how much of it one written in other digits may differ.
 const FLOAT_DIGITS: usize = 15;
 const SAME: f64 = 1e-12;
@@ -54,8 +56,8 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let named = known.at("value").ok_or("has no amounts")?;
     let names = Names::of(&sheet.names);
     let exact = exact_twin(sheet, &names, named).filter(|_| file.mapped("value").is_none());
-    let found = &Columns { value: exact.unwrap_or(named), token: known.at("token_address") };
-    refuse_others(sheet, &names, found)?;
+    let found = &Columns { value: exact.unwrap_or(named), token: file.mapped("token_address").or(known.at("token_address")) };
+    let numbers = refuse_others(sheet, &names, found)?;
     let time = match known.at("timestamp").map(|at| (at, sheet.when(&sheet.column(at).collect::<Vec<_>>()))) {
         Some((at, Err(_))) => {
             let (cell, name) = (sheet.column(at).next().unwrap_or_default(), &sheet.names[at]);
@@ -85,8 +87,10 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         (Some(at), None) => take.columns(&[("status", &sheet.names[at])]),
         _ => take.without("status"),
     };
-    let symbol = names.find(SYMBOL).and_then(|at| sheet.different(at).first().copied());
-    let (mut plan, mut take, token) = file.of_contract(take, found.token, symbol)?;
+    let take = with_amounts(take, &sheet.names[found.value], numbers.map(|at| &sheet.names[at]));
+    let symbol = names.find(SYMBOL).and_then(|at| file.first_picked(sheet, at));
+    let accounts: Vec<usize> = ["from_address", "to_address"].into_iter().filter_map(|ours| known.at(ours)).collect();
+    let (mut plan, mut take, token) = file.of_contract(take, found.token, symbol, &accounts)?;
     if let Some((at, word)) = unknown {
         let name = &sheet.names[at];
         plan = plan.saying(format!("warning: status is left empty, as `{word}` in `{name}` shows neither success nor failure"));
@@ -98,7 +102,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     if known.at("timestamp").is_none() {
         plan = plan.saying("it has no times, so timestamp is left empty; block_number gives the order");
     }
-    plan.decimals = super::decimals_in(sheet, found.token, token);
+    plan.decimals = super::decimals_in(file, sheet, found.token, token);
     match amounts_in(file, sheet, &names, found, style, token, &mut plan.decimals)? {
         Amounts::Whole => {
             take.rule("value").unit = Some(Unit::Whole);
@@ -164,19 +168,34 @@ pub(super) fn of_own_coin(sheet: &Sheet, value: Option<usize>, token: Option<usi
     )))
 }
 
-/// Refuses native coin transactions and NFT transfers.
-fn refuse_others(sheet: &Sheet, names: &Names, found: &Columns) -> Result<(), Refusal> {
+/// Refuses native coin transactions and NFT transfers; returns the column that numbers NFTs among transfers of tokens.
+fn refuse_others(sheet: &Sheet, names: &Names, found: &Columns) -> Result<Option<usize>, Refusal> {
     if let Some(refusal) = of_own_coin(sheet, Some(found.value), found.token) {
         return Err(refusal);
     }
-    if let Some(at) = names
-        .all(NFTS)
-        .into_iter()
-        .find(|&at| kind(sheet.column(at).take(100)) == CellKind::Number && sheet.column(at).any(|cell| !cell.is_empty()))
-    {
-        return Err(format!("looks like transfers, but its column `{}` numbers NFTs, which have no amounts", sheet.names[at]).into());
+    let Some(at) = names.all(NFTS).into_iter().find(|&at| Some(at) != found.token && kind(sheet.column(at)) == CellKind::Number) else {
+        return Ok(None);
+    };
+    if sheet.first.iter().any(|row| !is_null_word(&row[found.value]) && is_null_word(&row[at])) {
+        return Ok(Some(at));
     }
-    Ok(())
+    Err(format!("looks like transfers, but its column `{}` numbers NFTs, which have no amounts", sheet.names[at]).into())
+}
+
+/// Leaves out the rows without an amount, and those with a number of an NFT: they are no transfers of a token's amount.
+pub(super) fn with_amounts(take: Take, value: &str, number: Option<&String>) -> Take {
+    let (value, number) = (value.to_owned(), number.cloned());
+    let is_filled = |cell: Option<&String>| cell.is_some_and(|cell| !is_null_word(cell));
+    let rows = Edited::over(take.rows, [HAS_AMOUNT], move |batch| {
+        let numbers = number.as_ref().map_or_else(Vec::new, |name| cells(batch, name));
+        let has = |(row, value): (usize, &Option<String>)| {
+            let has = is_filled(value.as_ref()) && !is_filled(numbers.get(row).and_then(Option::as_ref));
+            Some(if has { "yes" } else { "no" }.to_owned())
+        };
+        let kept = cells(batch, &value).iter().enumerate().map(has).collect();
+        put(batch, HAS_AMOUNT, kept);
+    });
+    Take { rows, ..take }.keep(HAS_AMOUNT, &["yes"], "have no amount of a token")
 }
 
 /// The tokens that the file lists with their decimals.

@@ -24,6 +24,9 @@ pub(super) const MAY_LACK: &[&str] = &["tokens", "tvl", "apy_base", "apy_reward"
 /// than this many times the deposit.
 const PERCENT_MEDIAN: f64 = 1.0;
 
+/// Minimum number of pools whose yields may all be too small for percentages.
+const POOLS_TELL: usize = 5;
+
 /// Words in names of rates that may be per period, or annualised at that time.
 const TIMES: &str = "daily weekly monthly";
 
@@ -122,19 +125,40 @@ pub(super) fn category_assumed(take: &Take, sheet: &Sheet, schema: &'static Tabl
     Ok((!take.served(sheet, schema)?.contains(&"category")).then(|| says.to_owned()))
 }
 
-/// Completes the plan with yields converted to percent; asks the user if the unit is unclear.
-pub(super) fn in_percent(file: &FileToImport<'_>, sheet: &Sheet, take: &mut Take, plan: ImportPlan) -> Result<ImportPlan, Refusal> {
+/// Whether all pools pay so little that their yields may be fractions, though their source states percent.
+fn are_small(sheet: &Sheet, columns: &[(&'static str, usize)]) -> bool {
+    let most = |row: &Vec<String>| columns.iter().filter_map(|(_, at)| row[*at].trim().parse::<f64>().ok()).reduce(f64::max);
+    let mut paid: Vec<f64> = sheet.first.iter().filter_map(most).filter(|most| *most > 0.0).collect();
+    paid.sort_by(f64::total_cmp);
+    let (median, largest) = (paid.get(paid.len() / 2), paid.last());
+    paid.len() >= POOLS_TELL && median.is_some_and(|median| *median < 0.5) && largest.is_some_and(|largest| *largest < 1.0)
+}
+
+/// Completes the plan with yields converted to percent; asks the user if the unit is unclear. `stated`: the format states percent.
+pub(super) fn in_percent(
+    file: &FileToImport<'_>,
+    sheet: &Sheet,
+    take: &mut Take,
+    plan: ImportPlan,
+    stated: bool,
+) -> Result<ImportPlan, Refusal> {
     let Some(schema) = schema::table("yields") else { return Ok(plan) };
     let bound = bind(schema, &take.manifest, &sheet.names)?;
     let columns: Vec<(&'static str, usize)> = bound
         .iter()
-        .filter(|bound| PERCENT.contains(&bound.column.name))
+        .filter(|bound| PERCENT.contains(&bound.column.name) && bound.rule.scale.is_none())
         .filter_map(|bound| Some((bound.column.name, sheet.names.iter().position(|name| Some(name) == bound.raw.as_ref())?)))
         .collect();
     let Some((_, first)) = columns.first() else { return Ok(plan) };
     let fractions = match file.options.unit {
         Some(AmountUnit::Fraction) => true,
         Some(AmountUnit::Percent) => false,
+        _ if stated => {
+            let says = "assumed: its yields are in percent, as those of its source, though all of them are below 1; pass --unit fraction \
+                        if 0.05 means 5%";
+            let is_assumed = are_small(sheet, &columns);
+            return Ok(plan.noting(is_assumed.then(|| says.to_owned())));
+        }
         _ if let Some((_, at)) = columns.iter().find(|(_, at)| may_be_of_a_period(&sheet.names[*at])) => {
             return Err(Refusal::new(format!(
                 "looks like yields, but `{}` in `{}` may be an annual rate as of that time, or the rate of that period only, and \

@@ -327,6 +327,12 @@ fn lists_of_one_shape<'a>(all: &Pairs<'a>) -> Option<(Vec<String>, Vec<Cow<'a, s
     (names.len() >= 2).then(|| (first.clone(), names))
 }
 
+/// Whether the members of an object are rows with an address each.
+fn is_by_address(value: &RawValue) -> bool {
+    let all = members(value);
+    all.len() > 1 && all.iter().all(|(name, _)| kind_of(name) == CellKind::Address)
+}
+
 /// Collects the lists of single values in an object and its nested objects.
 fn columns_below<'a>(value: &'a RawValue, depth: usize, into: &mut Vec<(String, Vec<&'a RawValue>)>) {
     if depth > 3 || into.len() > COLUMNS {
@@ -335,6 +341,8 @@ fn columns_below<'a>(value: &'a RawValue, depth: usize, into: &mut Vec<(String, 
     for (name, value) in members(value) {
         match kind(value) {
             _ if OF_COLUMNS.contains(&name.as_ref()) => {}
+            // Rows by address; what each lists is of it alone.
+            Type::Object if is_by_address(value) => {}
             Type::Object => columns_below(value, depth + 1, into),
             Type::List => {
                 let cells = elements(value);
@@ -355,6 +363,9 @@ fn flattened(value: &RawValue, prefix: &str, depth: usize, into: &mut Vec<(Strin
         let name = if prefix.is_empty() { name.into_owned() } else { format!("{prefix}.{name}") };
         match kind(value) {
             Type::Object if depth < ROW_DEPTH => flattened(value, &name, depth + 1, into),
+            Type::List if let Some(two) = two_tokens(&name, value) => {
+                (0..).zip(two).for_each(|(at, token)| flattened(token, &format!("{name}.{at}"), depth + 1, into));
+            }
             _ => into.extend(runs_joined(value).or_else(|| text(value)).map(|text| (name, text))),
         }
     }
@@ -372,6 +383,19 @@ fn runs_joined(value: &RawValue) -> Option<String> {
         joined.push_str(&text(run).filter(|_| run.get().starts_with('"'))?);
     }
     has_objects.then_some(joined)
+}
+
+/// The tokens of a pool, where a row lists two.
+fn two_tokens<'a>(name: &str, list: &'a RawValue) -> Option<[&'a RawValue; 2]> {
+    const NAMES: [&str; 4] = ["inputTokens", "poolTokens", "tokens", "coins"];
+    if !NAMES.contains(&name) {
+        return None;
+    }
+    let is_address = |(name, value): &(Cow<'_, str>, &RawValue)| {
+        matches!(name.as_ref(), "id" | "address") && text(value).is_some_and(|text| kind_of(&text) == CellKind::Address)
+    };
+    let two: [&RawValue; 2] = elements(list).try_into().ok()?;
+    two.iter().all(|token| members(token).iter().any(is_address)).then_some(two)
 }
 
 impl Json {
@@ -565,6 +589,12 @@ mod tests {
                 "",
                 &["key", "1"],
                 &["0x1111111111111111111111111111111111111111", "5"],
+            ),
+            (
+                r#"{"root":"x","claims":{"0x1111111111111111111111111111111111111111":{"amount":"5","proof":["a","b","c"]},"0x2222222222222222222222222222222222222222":{"amount":"6","proof":["d","e","f"]}}}"#,
+                "claims",
+                &["key", "amount", "proof"],
+                &["0x1111111111111111111111111111111111111111", "5", r#"["a","b","c"]"#],
             ),
         ] {
             let row: Vec<Option<String>> = row.iter().map(|cell| Some((*cell).to_owned()).filter(|cell| !cell.is_empty())).collect();
