@@ -44,7 +44,8 @@ pub(super) fn kind_of(cell: &str) -> CellKind {
             _ => CellKind::Hex,
         };
     }
-    if number::plain(cell, false).is_some() || number::plain(cell, true).is_some() {
+    let figure = cell.strip_suffix('%').map_or(cell, str::trim_end);
+    if number::plain(figure, false).is_some() || number::plain(figure, true).is_some() {
         return CellKind::Number;
     }
     if when::is_written_out(cell) { CellKind::Time } else { CellKind::Text }

@@ -7,6 +7,7 @@ use super::{
         refusal::{Refusal, UNIT},
         rows::{Edited, cells, put},
         sheet::Sheet,
+        written::is_percent,
     },
     FileToImport, ImportPlan, Take,
 };
@@ -133,7 +134,7 @@ pub(super) fn in_percent(file: &FileToImport<'_>, sheet: &Sheet, take: &mut Take
         .collect();
     let Some((_, first)) = columns.first() else { return Ok(plan) };
     let fractions = match file.options.unit {
-        Some(AmountUnit::Fraction) => true,
+        Some(AmountUnit::Fraction) => !columns.iter().any(|(_, at)| sheet.column(*at).any(is_percent)),
         Some(AmountUnit::Percent) => false,
         _ if let Some((_, at)) = columns.iter().find(|(_, at)| may_be_of_a_period(&sheet.names[*at])) => {
             return Err(Refusal::new(format!(
