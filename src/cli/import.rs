@@ -24,7 +24,7 @@ use super::{
 };
 use import::{
     AmountUnit, Dates, FileReport, FormatRow, Formats, ImportError, ImportOptions, ImportReport, PLACEHOLDERS, Preview, Taken, VolumeUnit,
-    assignment, chain, decimals, import, table_name,
+    Zone, assignment, chain, decimals, import, table_name,
 };
 use model::{
     address::Address,
@@ -90,6 +90,9 @@ pub(super) struct ImportArgs {
     /// Order of ambiguous dates: day or month first
     #[arg(long, value_name = "day|month", value_parser = str::parse::<Dates>)]
     dates: Option<Dates>,
+    /// Time zone of times without one, such as Europe/Berlin, EST or +05:30
+    #[arg(long, value_name = "ZONE", value_parser = str::parse::<Zone>, allow_hyphen_values = true)]
+    timezone: Option<Zone>,
     /// Import even if more than 1% of rows are invalid
     #[arg(long)]
     broken_too: bool,
@@ -149,6 +152,7 @@ pub(super) fn run(args: &ImportArgs) -> Outcome {
         volume: args.volume,
         decimals: args.decimals,
         dates: args.dates,
+        timezone: args.timezone,
         broken_too: args.broken_too,
     };
     let asks = !args.yes && !args.dry_run && !args.json && stdin().is_terminal() && stdout().is_terminal();

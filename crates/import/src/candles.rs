@@ -107,8 +107,8 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
 /// The note on the times of HistData, whose files name no zone.
 fn eastern(file: &FileToImport<'_>) -> Option<String> {
     let says = "assumed: its times are in UTC; files with such names are usually from HistData, in Eastern Standard Time (5 hours behind UTC all \
-                year); if this one is, add 5 hours first";
-    file.sniffed.name.to_uppercase().contains("DAT_ASCII_").then(|| says.to_owned())
+                year); if this one is, pass --timezone EST";
+    (file.options.timezone.is_none() && file.sniffed.name.to_uppercase().contains("DAT_ASCII_")).then(|| says.to_owned())
 }
 
 /// The figures times a factor.

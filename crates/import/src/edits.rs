@@ -84,7 +84,7 @@ impl Fix {
         let typed = !matches!(column.dtype(), DataType::String);
         let is_read_as_it_is = match &self.kind {
             // Serial dates and 20240131 are numbers, whose meaning as times only the style knows.
-            FixKind::Time(TimeStyle::Excel | TimeStyle::Digits) => column.dtype().is_temporal(),
+            FixKind::Time(when) if when.reads_numbers() => column.dtype().is_temporal(),
             FixKind::Time(_) | FixKind::Number(_, 0) => typed,
             FixKind::Number(..) | FixKind::Candle(..) | FixKind::DayAndClock(..) | FixKind::Text(_) => false,
         };
@@ -118,7 +118,7 @@ impl Fix {
 }
 
 /// Divides a plain number by a power of ten, digit for digit.
-fn with_places(plain: String, places: u32) -> Option<String> {
+pub(super) fn with_places(plain: String, places: u32) -> Option<String> {
     if places == 0 {
         return Some(plain);
     }

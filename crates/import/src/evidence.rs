@@ -44,9 +44,10 @@ pub(super) fn kind_of(cell: &str) -> CellKind {
             _ => CellKind::Hex,
         };
     }
+    let figure = cell.strip_suffix('%').map_or(cell, str::trim_end);
     // `20230315T` is a day, not trillions.
     let is_day = || cell.ends_with('T') && when::is_written_out(cell);
-    if (number::plain(cell, false).is_some() || number::plain(cell, true).is_some()) && !is_day() {
+    if (number::plain(figure, false).is_some() || number::plain(figure, true).is_some()) && !is_day() {
         return CellKind::Number;
     }
     if when::is_written_out(cell) { CellKind::Time } else { CellKind::Text }

@@ -20,6 +20,7 @@ use super::{
     table_index,
     take::{NotTaken, Reading, add_tokens, note},
     tokens::{TokenFoundBy, TokenHints, TokenMatch},
+    written,
 };
 use model::{
     address::Address,
@@ -129,6 +130,9 @@ impl Run<'_> {
             Some(table) => format::mapped::open(&file, table)?,
             None => format.plan(&file)?.with_options(&file)?,
         };
+        if let Some(sheet) = &sniffed.sheet {
+            plan = written::as_written(sheet, plan);
+        }
         if self.options.chain.is_none() && plan.chain.is_none() {
             plan.chain = named;
         }

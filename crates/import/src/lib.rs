@@ -33,6 +33,8 @@ mod table;
 mod take;
 mod tokens;
 mod workbook;
+mod written;
+mod zone;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
@@ -56,6 +58,7 @@ pub use self::{
     options::{AmountUnit, Dates, ImportOptions, VALUED, VolumeUnit, assignment, chain, decimals, table_name, token},
     refusal::PLACEHOLDERS,
     report::{ColumnSource, FileReport, ImportReport, Preview, TableReport, Taken},
+    zone::Zone,
 };
 use model::{address::Address, chain::Chain, progress::LoadProgress, schema::TABLES};
 use source::decode::guarded;
@@ -226,6 +229,7 @@ impl Run<'_> {
             };
             if let Some(sheet) = &mut sniffed.sheet {
                 (sheet.dates, sheet.broken_too) = (self.options.dates.map(TimeStyle::said), self.options.broken_too);
+                sheet.zone = self.options.timezone;
             }
             let symbol = self.options.coin.clone().or_else(|| self.tokens.symbol(&self.options.token?));
             if self.options.map.is_empty()

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::refusal::placeholder;
+use super::{refusal::placeholder, zone::Zone};
 use model::{address::Address, chain::Chain, schema::TABLES};
 
 /// The import options.
@@ -36,6 +36,8 @@ pub struct ImportOptions {
     pub decimals: Option<u32>,
     /// The order of day and month, for ambiguous dates.
     pub dates: Option<Dates>,
+    /// The time zone of times that carry none.
+    pub timezone: Option<Zone>,
     /// Import files however many of their rows are invalid.
     pub broken_too: bool,
 }
@@ -90,7 +92,8 @@ choices! {
 }
 
 /// Options with a value, as `--NAME VALUE`; shared by the command line and the terminal's dialog.
-pub const VALUED: &[&str] = &["token", "coin", "chain", "label", "pick", "map", "set", "as", "unit", "volume", "decimals", "dates"];
+pub const VALUED: &[&str] =
+    &["token", "coin", "chain", "label", "pick", "map", "set", "as", "unit", "volume", "decimals", "dates", "timezone"];
 
 impl ImportOptions {
     /// Sets an option of `VALUED`.
@@ -111,6 +114,7 @@ impl ImportOptions {
             "volume" => self.volume = Some(value.parse()?),
             "decimals" => self.decimals = Some(decimals(value)?),
             "dates" => self.dates = Some(value.parse()?),
+            "timezone" => self.timezone = Some(value.parse()?),
             _ => return Err(format!("unknown option `--{option}`; the options with a value are --{}", VALUED.join(", --"))),
         }
         Ok(())
@@ -135,6 +139,7 @@ impl ImportOptions {
             ("volume", one(self.volume.map(VolumeUnit::word))),
             ("decimals", one(self.decimals.map(|decimals| decimals.to_string()))),
             ("dates", one(self.dates.map(Dates::word))),
+            ("timezone", one(self.timezone.map(|zone| zone.to_string()))),
             ("as-usd", one(self.as_usd.then(String::new))),
             ("broken-too", one(self.broken_too.then(String::new))),
         ] {

@@ -67,7 +67,7 @@ fn of_google(value: &Value) -> Option<Value> {
 }
 
 /// The time of `Date(2024,0,31,12,30,0)`, whose months count from 0.
-fn time(text: &str) -> Option<String> {
+pub(super) fn time(text: &str) -> Option<String> {
     let inner = text.strip_prefix("Date(")?.strip_suffix(')')?;
     let parts: Vec<u32> = inner.split(',').map(|part| part.trim().parse().ok()).collect::<Option<_>>()?;
     let part = |at: usize| parts.get(at).copied().unwrap_or_default();

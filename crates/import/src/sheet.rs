@@ -16,6 +16,7 @@ use super::{
     pair,
     rows::GeneratedRows,
     sniff::Sniffed,
+    zone::Zone,
 };
 use source::{self, Layout, RowSource, TextEncoding};
 
@@ -38,6 +39,8 @@ pub(super) struct Sheet {
     pub floats: Vec<bool>,
     /// The user's date order, for ambiguous dates.
     pub dates: Option<TimeStyle>,
+    /// The zone of times without one, if the user stated it.
+    pub zone: Option<Zone>,
     /// Whether the user accepts any number of invalid rows.
     pub broken_too: bool,
     /// Notes on omitted rows and columns, for the report.
@@ -166,6 +169,7 @@ impl Sheet {
             semicolons,
             floats,
             dates: None,
+            zone: None,
             broken_too: false,
             says: Vec::new(),
             unread: Vec::new(),
@@ -194,9 +198,10 @@ impl Sheet {
         }
     }
 
-    /// The format of these times: as inferred, or the user's date order.
+    /// The format of these times: as inferred, or the user's date order, in the user's zone.
     pub(super) fn when(&self, cells: &[&str]) -> Result<Option<TimeStyle>, AmbiguousDate> {
-        TimeStyle::of(cells).or_else(|AmbiguousDate| self.dates.map(Some).ok_or(AmbiguousDate))
+        let when = TimeStyle::of(cells).or_else(|AmbiguousDate| self.dates.map(Some).ok_or(AmbiguousDate))?;
+        Ok(when.map(|when| self.zone.map_or(when, |zone| when.in_zone(zone, cells))))
     }
 
     /// The encoding of a text that is not UTF-8.

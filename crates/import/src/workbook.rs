@@ -1,8 +1,9 @@
-//! Excel and OpenDocument workbooks: each sheet as rows of texts, dates as ISO 8601, numbers with the currency of their number format.
+//! Excel and OpenDocument workbooks: each sheet as rows of texts, dates as ISO 8601, numbers with the currency or percent
+//! sign of their number format.
 
 mod bounds;
 mod compound;
-mod currencies;
+mod formats;
 mod grid;
 mod opendocument;
 
@@ -12,7 +13,10 @@ use calamine::{Data, DataRef, ExcelDateTime, Reader, SheetVisible, Xls, Xlsb, Xl
 use chrono::{NaiveDate, NaiveTime};
 
 pub(super) use self::grid::CELLS_MAX;
-use self::grid::{Room, SheetGrid};
+use self::{
+    formats::FormatUnit,
+    grid::{Room, SheetGrid},
+};
 use super::archive::{self, ZippedWorkbook};
 use model::{time::Time, untrusted::caught};
 use source::coerce::notation::of_excel_day;
@@ -75,14 +79,14 @@ fn read(path: &Path, found: &mut Found) -> Result<(), String> {
         Some(ZippedWorkbook::Excel) => {
             found.room.stores(bounds::check(path)?);
             let mut book: Xlsx<_> = open_workbook(path).map_err(unreadable)?;
-            let currencies = currencies::of(path);
+            let formats = formats::of(path);
             for name in found.shown(book.sheets_metadata()) {
                 // Sheets that are charts have no cells.
                 let Ok(mut cells) = book.worksheet_cells_reader(&name) else { continue };
                 let mut grid = SheetGrid::default();
                 while let Some((cell, style)) = cells.next_cell_with_style_id().map_err(|error| damaged(&name, error))? {
-                    let currency = currencies.get(style).and_then(Option::as_deref);
-                    grid.put(place(cell.get_position()), cell_text(cell.get_value(), currency), &mut found.room)?;
+                    let unit = formats.get(style).and_then(Option::as_ref);
+                    grid.put(place(cell.get_position()), cell_text(cell.get_value(), unit), &mut found.room)?;
                 }
                 found.add(name, false, grid);
             }
@@ -125,16 +129,25 @@ fn place((row, column): (u32, u32)) -> (usize, usize) {
     (row as usize, column as usize)
 }
 
-fn cell_text(cell: &DataRef<'_>, currency: Option<&str>) -> String {
+fn cell_text(cell: &DataRef<'_>, unit: Option<&FormatUnit>) -> String {
     let cell = Data::from(cell.clone());
-    match currency.filter(|_| is_number(&cell)) {
-        Some(currency) => format!("{} {currency}", text(&cell)),
-        None => text(&cell),
+    let number = match &cell {
+        Data::Int(number) => Some(*number as f64),
+        Data::Float(number) => Some(*number),
+        _ => None,
+    };
+    match (unit, number) {
+        (Some(FormatUnit::Currency(currency)), Some(_)) => format!("{} {currency}", text(&cell)),
+        (Some(FormatUnit::Percent), Some(number)) => percent(number),
+        (Some(FormatUnit::PercentSign), Some(_)) => format!("{}%", text(&cell)),
+        _ => text(&cell),
     }
 }
 
-fn is_number(cell: &Data) -> bool {
-    matches!(cell, Data::Int(_) | Data::Float(_))
+/// The percentage that a cell shows, without the noise of the multiplication.
+fn percent(number: f64) -> String {
+    let shown: f64 = format!("{:.14e}", number * 100.0).parse().unwrap_or(number * 100.0);
+    format!("{shown}%")
 }
 
 /// Converts a cell's date; workbooks of older Macs count days from 1904, which is known only to the library.
@@ -152,7 +165,8 @@ fn time(date: &ExcelDateTime) -> Time {
 fn text(cell: &Data) -> String {
     match cell {
         Data::Empty | Data::Error(_) => String::new(),
-        Data::DateTime(date) if date.is_datetime() => time(date).to_string(),
+        // A workbook does not know the zone of its times.
+        Data::DateTime(date) if date.is_datetime() => time(date).to_string().trim_end_matches('Z').to_owned(),
         Data::DateTime(date) => date.as_f64().to_string(),
         Data::Int(number) => number.to_string(),
         Data::Float(number) => number.to_string(),
@@ -170,12 +184,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_percentage_is_the_one_that_its_cell_shows() {
+        for (number, unit, shown) in [
+            (0.0312, Some(FormatUnit::Percent), "3.12%"),
+            (0.07, Some(FormatUnit::Percent), "7%"),
+            (3.12, Some(FormatUnit::PercentSign), "3.12%"),
+            (0.0312, None, "0.0312"),
+        ] {
+            assert_eq!(cell_text(&DataRef::Float(number), unit.as_ref()), shown);
+        }
+        assert_eq!(cell_text(&DataRef::SharedString("x"), Some(&FormatUnit::Percent)), "x");
+    }
+
+    #[test]
     fn days_are_counted_from_where_the_workbook_does() {
         for (days, from_1904, shown) in [
-            (45_352.0, false, "2024-03-01T00:00:00Z"),
-            (45_352.5, false, "2024-03-01T12:00:00Z"),
-            (43_890.0, true, "2024-03-01T00:00:00Z"),
-            (43_890.25, true, "2024-03-01T06:00:00Z"),
+            (45_352.0, false, "2024-03-01T00:00:00"),
+            (45_352.5, false, "2024-03-01T12:00:00"),
+            (43_890.0, true, "2024-03-01T00:00:00"),
+            (43_890.25, true, "2024-03-01T06:00:00"),
         ] {
             let cell = Data::DateTime(ExcelDateTime::new(days, ExcelDateTimeType::DateTime, from_1904));
             assert_eq!(text(&cell), shown, "{days} {from_1904}");

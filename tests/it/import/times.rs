@@ -279,3 +279,69 @@ fn of_two_columns_in_two_time_zones_the_universal_one_is_taken() {
         assert_eq!(closes(&desk, &["a.csv"], &["--token", UNI])[0].0, 1_709_251_200_000, "{what}");
     }
 }
+
+#[test]
+fn times_without_a_zone_are_said_to_be_in_utc_or_read_in_the_stated_one() {
+    const FIRST: i64 = 1_709_251_200_000;
+    const NOTE: &str = "assumed: its times are in UTC";
+    let day = |clock: &'static str| move |i: i64| format!("2024-03-{:02}{clock}", 1 + i);
+    let half = |i: i64| clock(i).replace(":00", ":30");
+    for (what, header, time, zone, begins, says) in [
+        ("days of India", "date", &day(" 05:30") as &dyn Fn(i64) -> String, "", FIRST + 330 * 60_000, "its candles begin at 05:30"),
+        ("hours of India", "date", &half, "", FIRST + HOUR_MS / 2, "its candles begin at 00:30"),
+        ("said", "date", &day(" 05:30"), "Asia/Kolkata", FIRST, "in the time zone Asia/Kolkata, from --timezone"),
+        ("as an offset", "date", &half, "+05:30", FIRST - 5 * HOUR_MS, "in the time zone +05:30"),
+        ("an offset west", "date", &clock, "-05:00", FIRST + 5 * HOUR_MS, "in the time zone -05:00"),
+        ("named by the header", "Date (CET)", &clock, "CET", FIRST - HOUR_MS, "in the time zone CET"),
+        ("midnights", "date", &day(" 00:00"), "", FIRST, ""),
+        ("hours", "date", &clock, "", FIRST, ""),
+        ("UTC", "date_utc", &day(" 05:30"), "", FIRST + 330 * 60_000, ""),
+        ("with an offset", "date", &day(" 05:30+05:30"), "Europe/Berlin", FIRST, "--timezone is ignored"),
+        ("days are days", "date", &day(""), "Europe/Berlin", FIRST, "--timezone is ignored"),
+        ("since 1970", "date", &|i: i64| (1_709_271_000 + i * 86_400).to_string(), "", FIRST + 330 * 60_000, ""),
+    ] {
+        let desk = Desk::new();
+        desk.write("a.csv", hourly(header, time));
+        let zone: Vec<&str> = if zone.is_empty() { Vec::new() } else { vec!["--timezone", zone] };
+        let args = [&["a.csv", "--token", UNI][..], &zone].concat();
+        let told = desk.imports(&[&args[..], &["--dry-run"]].concat())["files"][0]["says"].to_string();
+        assert!(told.contains(says) && told.contains(NOTE) == says.contains("candles begin"), "{what}: {told}");
+        assert_eq!(closes(&desk, &["a.csv"], &args[1..])[0].0, begins, "{what}");
+    }
+}
+
+#[test]
+fn days_since_1970_and_scripts_dates_are_read_and_times_of_1970_are_refused() {
+    let first = 1_704_067_200_000;
+    for (header, time, says) in [
+        (
+            "date",
+            &(|i: i64| (19_723 + i).to_string()) as &dyn Fn(i64) -> String,
+            "assumed: the numbers in `date` are days since 1970-01-01",
+        ),
+        ("date", &|i: i64| (45_292 + i).to_string(), "Excel day numbers"),
+        ("date", &|i: i64| format!("\"new Date(2024,0,{})\"", 1 + i), ""),
+    ] {
+        let desk = Desk::new();
+        desk.write("a.csv", hourly(header, time));
+        let told = desk.imports(&["a.csv", "--token", UNI, "--dry-run"])["files"][0]["says"].to_string();
+        assert!(told.contains(says) && told.contains("since 1970") == says.contains("since 1970"), "{told}");
+        let found = closes(&desk, &["a.csv"], &["--token", UNI]);
+        assert_eq!((found[0].0, found[1].0 - found[0].0), (first, 24 * HOUR_MS), "{says}");
+    }
+    for (header, time, says) in [
+        (
+            "Date",
+            &(|i: i64| format!("1970-01-20 17:{:02}:07", 21 + i)) as &dyn Fn(i64) -> String,
+            "is in 1970, before any token traded; seconds since",
+        ),
+        ("Date", &|i: i64| format!("1990-03-{:02}", 1 + i), "is in 1990, before any token traded; remove"),
+        ("id", &|i: i64| (19_723 + i).to_string(), "unknown format"),
+        ("block", &|i: i64| (19_723 + i).to_string(), "unknown format"),
+    ] {
+        let desk = Desk::new();
+        desk.write("a.csv", hourly(header, time));
+        let refused = desk.refuses(&["a.csv", "--token", UNI]);
+        assert!(refused.contains(says), "{refused}");
+    }
+}

@@ -375,3 +375,38 @@ fn whole_prices_have_the_decimals_that_the_file_states() {
         }
     }
 }
+
+#[test]
+fn a_percent_sign_says_the_unit() {
+    let mapped = "--as yields --map protocol=Project --map chain=Chain --map symbol=Symbol --map tvl=TVL --map apy=APY";
+    let file = |tvl: &str, [one, other]: [&str; 2]| {
+        format!("Chain,Project,Symbol,TVL,APY\nEthereum,aave-v3,USDC,{tvl},{one}\nEthereum,aave-v3,DAI,{tvl},{other}\n")
+    };
+    let row = |symbol: &str, apy: &str| format!("eth,aave-v3,{symbol},{UNI},1000000,{apy},0%,{apy}\n");
+    let own = format!("chain,protocol,symbol,tokens,tvl,apy_base,apy_reward,apy\n{}{}", row("USDC", "3.12%"), row("DAI", "0.5%"));
+    for (text, args, refused) in [
+        (file("1000000", ["3.12%", "0.5 %"]), mapped.to_owned(), ""),
+        (file("1000000", ["3.12%", "0.5%"]), format!("{mapped} --unit fraction"), ""),
+        (file("1000000", ["3.12", "0.5"]), format!("{mapped} --unit percent"), ""),
+        (file("1000000", ["0.0312", "0.005"]), format!("{mapped} --unit fraction"), ""),
+        (own, String::new(), ""),
+        (file("1000000", ["0.0312", "0.005"]), mapped.to_owned(), "may be a percentage or a fraction"),
+        // A column of other numbers has no percentages.
+        (file("5%", ["3.12%", "0.5%"]), mapped.to_owned(), "cannot be read as `tvl`"),
+    ] {
+        let desk = Desk::new();
+        desk.write("y.csv", &text);
+        let args: Vec<&str> = std::iter::once("y.csv").chain(args.split_whitespace()).collect();
+        if !refused.is_empty() {
+            let err = desk.refuses(&args);
+            assert!(err.contains(refused), "{text}: {err}");
+            continue;
+        }
+        desk.imports(&args);
+        let dataset = desk.dataset();
+        let found = dataset.table("yields").unwrap().frame().column("apy").unwrap().f64().unwrap().clone();
+        let mut found: Vec<f64> = found.iter().flatten().collect();
+        found.sort_by(|a, b| b.total_cmp(a));
+        assert!(found.len() == 2 && (found[0] - 3.12).abs() < 1e-9 && (found[1] - 0.5).abs() < 1e-9, "{text}{args:?}: {found:?}");
+    }
+}

@@ -7,12 +7,13 @@ use super::super::{
         CellKind, kind,
         number::NumberStyle,
         ohlc::{self, FoundOrder, OhlcPlaces},
-        when::{AmbiguousDate, TimeStyle, without_zone},
+        when::{AmbiguousDate, TimeStyle, early_year, without_zone},
     },
     names::{Names, is_one_of, plain},
     notation, pair,
     refusal::{COLUMN, DATES, Refusal},
     sheet::{Sheet, json::KEY},
+    zone::Zone,
 };
 use super::grid::{self, CandleTimes, RowsSeen};
 use model::{
@@ -33,6 +34,8 @@ const TIMES: &str = "\
     datetime ts timestampms timestamputc candletime bartime bucket date dateutc datetimeutc timeutc candledatetimeutc utctime t d \
     day hour minute snappedat createdat evttime blocktime timestampunix datum zeit fecha data 日期 时间 交易日期 交易时间 дата время \
     日付 日時 날짜 timestampseconds gmttime localtime index id key";
+/// Names of columns in which whole numbers may be days.
+const DAYS: &str = "date day datum fecha data 日期 дата 日付 날짜";
 const OPEN: &str = "open o opening erster first eröffn eröffnung apertura apert ouv ouverture abertura 开盘 开盘价 откр открытие 始値 시가";
 const HIGH: &str = "high h max hoch máximo maximo máx haut plushaut máxima massimo 最高 最高价 макс максимум 高値 고가";
 const LOW: &str = "low l min tief mínimo minimo mín bas plusbas mínima 最低 最低价 мин минимум 安値 저가";
@@ -119,7 +122,11 @@ fn price(names: &Names, words: &str) -> Option<usize> {
 fn time(sheet: &Sheet, names: &Names) -> Option<usize> {
     let reads = |at: usize| {
         let cells: Vec<&str> = sheet.column(at).take(200).collect();
-        !matches!(TimeStyle::of(&cells), Ok(None))
+        match TimeStyle::of(&cells) {
+            // Numbers of rows and blocks rise by one too.
+            Ok(Some(TimeStyle::Days)) => is_one_of(names.last(at), DAYS),
+            style => style != Ok(None),
+        }
     };
     let known: Vec<usize> = names.in_order(TIMES).filter(|&at| reads(at)).collect();
     // Excel serial dates look like prices, so a column counts as times only by its name, or as the first unnamed one that reads as times.
@@ -216,7 +223,23 @@ pub(crate) fn columns(sheet: &Sheet, map: &[(String, String)], ends: bool) -> Re
         }
         return candle_columns(sheet, time, prices, false, ends).map(Some);
     }
-    if sheet.named { Ok(None) } else { unnamed(sheet) }
+    if sheet.named { early_times(sheet).map_or(Ok(None), Err) } else { unnamed(sheet) }
+}
+
+/// Refuses candles whose times are from before any token traded.
+fn early_times(sheet: &Sheet) -> Option<Refusal> {
+    let names = Names::of(&sheet.names);
+    if ![OPEN, HIGH, LOW, CLOSE].iter().all(|words| price(&names, words).is_some()) {
+        return None;
+    }
+    let early = |at: usize| sheet.column(at).find(|cell| !cell.is_empty()).and_then(|cell| Some((at, cell, early_year(cell)?)));
+    let (at, cell, year) = names.in_order(TIMES).find_map(early)?;
+    let what = if year < 1972 {
+        "seconds since 1970 were probably read as milliseconds; multiply them by 1000, or use the file with the original numbers"
+    } else {
+        "remove the rows from before 2008"
+    };
+    Some(Refusal::new(format!("looks like candles, but `{cell}` in `{}` is in {year}, before any token traded; {what}", sheet.names[at])))
 }
 
 /// Refuses one column used for two prices; if it is used for all four, returns the note for such candles.
@@ -242,7 +265,7 @@ fn unnamed(sheet: &Sheet) -> Result<Option<CandleColumns>, Refusal> {
         return Ok(None);
     }
     let when = |at: usize| TimeStyle::of(&sheet.column(at).take(200).collect::<Vec<_>>());
-    let Some(time) = (0..width.min(3)).find(|&at| matches!(when(at), Ok(Some(_)) | Err(AmbiguousDate))) else { return Ok(None) };
+    let Some(time) = (0..width.min(3)).find(|&at| !matches!(when(at), Ok(None | Some(TimeStyle::Days)))) else { return Ok(None) };
     let spaced = kind(sheet.column(time).take(50)) == CellKind::Time || rises(sheet, time) || has_close_times(sheet);
     let rest: Vec<usize> = (time + 1..width).filter(|&at| kind(sheet.column(at).take(50)) == CellKind::Number).collect();
     if rest.len() < 4 || !spaced {
@@ -349,7 +372,9 @@ fn candle_columns(sheet: &Sheet, time: usize, prices: OhlcPlaces, said: bool, en
     let when = time_style(sheet, time, &cells)?;
     if let Some((zone, column)) = super::times::foreign_zone(sheet, time, when, &cells) {
         let why = format!("its times are in the time zone `{zone}` (see its column `{column}`), but candles are in UTC");
-        return Err(refusal(sheet, &why, "convert them to UTC, or add their offset, as in `2024-03-01 09:00+01:00`"));
+        let refused =
+            refusal(sheet, &why, "convert them to UTC, or pass their time zone, as in --timezone Europe/Berlin or --timezone +01:00");
+        return Err(zone.parse().map_or(refused.clone(), |zone: Zone| refused.say("timezone", zone.to_string())));
     }
     let style = notation::style(sheet, &prices)
         .ok_or_else(|| refusal(sheet, "some of its prices have a decimal comma and others a decimal point", "use one notation"))?;
@@ -377,10 +402,11 @@ fn candle_columns(sheet: &Sheet, time: usize, prices: OhlcPlaces, said: bool, en
     };
     let whole = placed.whole(&times, &mut RowsSeen::default());
     let times: Vec<Option<i64>> = times.iter().zip(whole).map(|(ms, whole)| ms.filter(|_| whole).map(|ms| placed.start(ms))).collect();
+    let unzoned = super::times::unzoned(sheet, time, when, &cells, &times);
     let by_time = by_time(sheet, &times);
     let (prices, reordered) = fitting(sheet, prices, &figures(prices), &by_time, said)?;
     let mut says: Vec<String> = reordered.into_iter().collect();
-    says.extend(when.says().map(str::to_owned));
+    says.extend(when.says());
     says.extend(placed.ended.map(|_| grid::ENDS.to_owned()));
     if style.comma {
         says.push("its numbers have a decimal comma".to_owned());
@@ -400,7 +426,10 @@ fn candle_columns(sheet: &Sheet, time: usize, prices: OhlcPlaces, said: bool, en
         times,
         by_time,
         says,
-        notes: notation::assumed(sheet, &prices, style).into_iter().chain(placed.assumed()).chain(local_times(sheet, time)).collect(),
+        notes: [notation::assumed(sheet, &prices, style), placed.assumed(), local_times(sheet, time), unzoned]
+            .into_iter()
+            .flatten()
+            .collect(),
         figures,
     })
 }

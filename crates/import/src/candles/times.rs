@@ -2,11 +2,15 @@
 //! Nothing is guessed: a name or the cells must show it.
 
 use super::super::{
-    evidence::when::{TimeStyle, parsed, without_zone},
+    evidence::when::{TimeStyle, is_local, parsed},
     names::{Names, is_one_of, plain},
     sheet::Sheet,
 };
-use model::time::MINUTE_MS;
+use model::{
+    interval::Interval,
+    time::{DAY_MS, HOUR_MS, MINUTE_MS},
+};
+use std::collections::BTreeSet;
 
 /// Milliseconds in the last digit from which equal times have lost digits: midnights have more digits.
 const LOST: i64 = 10_000_000;
@@ -25,8 +29,9 @@ pub(super) fn foreign_zone(sheet: &Sheet, time: usize, when: TimeStyle, cells: &
     // A footnote among the cells does not tell the zone.
     let filled = || cells.iter().map(|cell| cell.trim()).filter(|cell| when.ms(cell).is_some());
     let has_clock = |cell: &str| cell.contains(':') || when == TimeStyle::Digits && cell.trim_end_matches(".0").len() > 8;
-    let is_local = |cell: &str| has_clock(cell) && without_zone(cell).is_some_and(|(rest, _)| rest == cell);
-    if when == TimeStyle::Epoch || !filled().all(is_local) {
+    // A workbook's days have a time of day too.
+    let are_days = filled().all(|cell| when.ms(cell).is_some_and(|ms| ms % DAY_MS == 0));
+    if matches!(when, TimeStyle::Epoch | TimeStyle::Local(..)) || are_days || !filled().all(|cell| has_clock(cell) && is_local(cell)) {
         return None;
     }
     let header = &sheet.names[time];
@@ -64,6 +69,34 @@ fn zone_in(header: &str) -> Option<String> {
         })
         .map(|word| (*word).to_owned())
         .next()
+}
+
+/// The note on times without a zone, if candles of hours to days begin whole half hours off those of UTC, as those of a time zone do. Where
+/// clocks change, they begin at two times an hour apart.
+pub(super) fn unzoned(sheet: &Sheet, time: usize, when: TimeStyle, cells: &[String], times: &[Option<i64>]) -> Option<String> {
+    let filled = || cells.iter().map(|cell| cell.trim()).filter(|cell| when.ms(cell).is_some());
+    let is_stated = ["utc", "gmt"].iter().any(|zone| plain(&sheet.names[time]).contains(zone))
+        || (0..sheet.names.len()).any(|at| is_one_of(&plain(&sheet.names[at]), ZONE_COLUMNS));
+    let step = Interval::between(times.iter().flatten().copied().collect()).0;
+    if matches!(when, TimeStyle::Epoch | TimeStyle::Local(..)) || is_stated || step < HOUR_MS || !filled().all(is_local) {
+        return None;
+    }
+    let unit = step.min(DAY_MS);
+    let off: BTreeSet<i64> = times.iter().flatten().map(|ms| ms.rem_euclid(unit)).collect();
+    let (first, last) = (*off.first()?, *off.last()?);
+    let is_zone = match off.len() {
+        1 => first != 0,
+        2 => [HOUR_MS, unit - HOUR_MS].contains(&(last - first)) && unit > HOUR_MS,
+        _ => false,
+    };
+    let clock = |ms: i64| format!("{:02}:{:02}", ms / HOUR_MS, ms % HOUR_MS / MINUTE_MS);
+    (is_zone && off.iter().all(|ms| ms % (HOUR_MS / 2) == 0) && times.iter().flatten().count() > 2).then(|| {
+        format!(
+            "assumed: its times are in UTC, though its candles begin at {}; if they are in another time zone, pass it, as in --timezone \
+             Asia/Kolkata",
+            off.iter().map(|ms| clock(*ms)).collect::<Vec<_>>().join(" and ")
+        )
+    })
 }
 
 /// Whether the times are close times, by the column's name or by the source's known convention.

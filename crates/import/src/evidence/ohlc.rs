@@ -7,10 +7,14 @@ use model::candles::is_valid_candle;
 const HOLDS: f64 = 0.99;
 /// The prices of a row are close together: in nearly all rows the high is less than this multiple of the low.
 const SPREAD_MAX: f64 = 8.0;
+/// The same, where one column has whole numbers only and others have fractions: an amount of trades is no price.
+const MIXED_SPREAD_MAX: f64 = 2.0;
 /// Maximum ratio of the better reading's mean jump, from one close to the next open, to the other reading's.
 const CLEARLY: f64 = 0.75;
 /// Rows required to tell open from close by these jumps.
 const ROWS_MIN: usize = 4;
+/// Rows that suffice if each candle opens exactly at the last close.
+const EXACT_ROWS_MIN: usize = 3;
 
 /// The columns of open, high, low and close.
 pub(crate) type OhlcPlaces = [usize; 4];
@@ -81,18 +85,29 @@ pub(crate) fn find_order(columns: &[Vec<f64>], by_time: &[usize]) -> FoundOrder 
     found.sort_by(|a, b| a.0.total_cmp(&b.0));
     match &found[..] {
         [] => FoundOrder::Nothing,
-        [(best, order), (next, _), ..] if by_time.len() >= ROWS_MIN && *best < next * CLEARLY => FoundOrder::Order(*order),
-        several => FoundOrder::Several(several.iter().map(|(_, order)| *order).collect()),
+        [(best, order), (next, _), ..]
+            if *best < next * CLEARLY && (by_time.len() >= ROWS_MIN || *best == 0.0 && by_time.len() >= EXACT_ROWS_MIN) =>
+        {
+            FoundOrder::Order(*order)
+        }
+        several => {
+            let mut orders: Vec<OhlcPlaces> = several.iter().map(|(_, order)| *order).collect();
+            // The usual order, behind the time, is the first to propose.
+            orders.sort_by_key(|order| *order != [0, 1, 2, 3]);
+            FoundOrder::Several(orders)
+        }
     }
 }
 
 /// Whether the four columns hold prices that are close together.
 fn near(columns: &[Vec<f64>], four: [usize; 4]) -> bool {
     let (mut all, mut good) = (0_usize, 0_usize);
+    let whole = four.map(|at| columns[at].iter().filter(|figure| !figure.is_nan()).all(|figure| figure.fract() == 0.0));
+    let spread = if whole.contains(&true) && whole.contains(&false) { MIXED_SPREAD_MAX } else { SPREAD_MAX };
     for (_, prices) in filled(columns, four) {
         all += 1;
         let (low, high) = prices.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), price| (low.min(*price), high.max(*price)));
-        good += usize::from(low > 0.0 && high <= low * SPREAD_MAX);
+        good += usize::from(low > 0.0 && high <= low * spread);
     }
     all > 0 && good as f64 >= 0.95 * all as f64
 }
@@ -149,6 +164,14 @@ mod tests {
         let by_time: Vec<usize> = (0..40).collect();
         assert!(matches!(find_order(&columns(&rows, [0, 1, 2, 3], &[]), &by_time), FoundOrder::Several(_)));
         assert_eq!(find_order(&[vec![1.0], vec![2.0], vec![3.0], vec![900.0]], &[0]), FoundOrder::Nothing);
+        // Fractions of prices, and a count that is never one.
+        let counted = columns(&[[1.05, 1.06, 1.05, 1.06], [1.06, 1.06, 1.06, 1.06], [1.07, 1.08, 1.07, 1.08]], [0, 1, 2, 3], &[4.0]);
+        let FoundOrder::Several(orders) = find_order(&counted, &[0, 1, 2]) else { panic!("open and close are not told apart") };
+        assert!(orders[0] == [0, 1, 2, 3] && orders.iter().flatten().all(|at| *at < 4), "{orders:?}");
+        // Three candles, each of which opens at the last close.
+        let exact = columns(&[[5.0, 6.0, 4.0, 5.5], [5.5, 7.0, 5.0, 6.5], [6.5, 6.8, 5.9, 6.0]], [0, 1, 2, 3], &[]);
+        assert_eq!(find_order(&exact, &[0, 1, 2]), FoundOrder::Order([0, 1, 2, 3]));
+        assert!(matches!(find_order(&exact, &[0, 1]), FoundOrder::Several(_)));
         let broken = columns(&candles(50), [0, 2, 1, 3], &[]);
         assert!(holds(&broken, [0, 1, 2, 3]).0 < 0.5 && holds(&broken, [0, 1, 2, 3]).1 == Some(0));
     }

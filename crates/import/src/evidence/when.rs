@@ -3,7 +3,7 @@
 
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, NaiveTime};
 
-use crate::Dates;
+use crate::{Dates, script, zone::Zone};
 use model::{
     candles::Interval,
     time::{DAY_MS, HOUR_MS, MINUTE_MS},
@@ -15,6 +15,8 @@ const FIRST_MS: i64 = 1_199_145_600_000;
 const LAST_MS: i64 = 4_102_444_800_000;
 /// Excel serial dates of 2008 and 2100; day 0 is 1899-12-30.
 const EXCEL: std::ops::Range<f64> = 39_448.0..73_051.0;
+/// Days since 1970 of 2008 and 2050, of which no one is an Excel date of a token's time.
+const DAYS: std::ops::Range<i64> = 13_879..29_220;
 /// The share of cells that one format must read.
 const READABLE: f64 = 0.98;
 /// Maximum number of cells that are no times, such as a total or a source below the table; and at most one in `ONE_OF` cells.
@@ -33,10 +35,18 @@ pub(crate) enum TimeStyle {
     /// `20220817`, optionally followed by a time of day, with or without a gap between them.
     Digits,
     Excel,
+    /// Whole days since 1970.
+    Days,
     /// Year first, as in ISO 8601.
     YearFirst,
     DayFirst,
     MonthFirst,
+    /// Day and month of the dates with the year first are exchanged: a spreadsheet set to the other order read as dates what it could, and
+    /// left the other dates as texts, with the day or the month first.
+    DayFirstExchanged,
+    MonthFirstExchanged,
+    /// Times written so, in this time zone unless they carry their own.
+    Local(&'static Self, Zone),
 }
 
 /// Error: day and month are ambiguous.
@@ -44,7 +54,10 @@ pub(crate) enum TimeStyle {
 pub(crate) struct AmbiguousDate;
 
 impl TimeStyle {
-    const ALL: [Self; 6] = [Self::Epoch, Self::Digits, Self::YearFirst, Self::MonthFirst, Self::DayFirst, Self::Excel];
+    const ALL: [Self; 7] = [Self::Epoch, Self::Digits, Self::YearFirst, Self::MonthFirst, Self::DayFirst, Self::Excel, Self::Days];
+    /// The formats of which a time may lack its zone.
+    const LOCAL: &'static [Self] =
+        &[Self::Digits, Self::YearFirst, Self::MonthFirst, Self::DayFirst, Self::Excel, Self::DayFirstExchanged, Self::MonthFirstExchanged];
 
     /// The format that the user stated.
     pub(crate) fn said(dates: Dates) -> Self {
@@ -61,18 +74,54 @@ impl TimeStyle {
             Self::Epoch => epoch(text),
             Self::Digits => digits(text),
             Self::Excel => excel(text),
+            Self::Days => text.parse().ok().filter(|days| DAYS.contains(days)).map(|days| days * DAY_MS),
             Self::YearFirst | Self::DayFirst | Self::MonthFirst => calendar(text, self),
+            Self::DayFirstExchanged => calendar(exchanged(text).as_deref().unwrap_or(text), Self::DayFirst),
+            Self::MonthFirstExchanged => calendar(exchanged(text).as_deref().unwrap_or(text), Self::MonthFirst),
+            Self::Local(of, zone) => {
+                let ms = of.ms(text)?;
+                if is_local(text) { zone.universal(ms) } else { Some(ms) }
+            }
         }
     }
 
     /// The note for the user; `None` if the format is unambiguous.
-    pub(crate) fn says(self) -> Option<&'static str> {
+    pub(crate) fn says(self) -> Option<String> {
+        let says = match self {
+            Self::Epoch | Self::Digits | Self::YearFirst | Self::Days | Self::DayFirstExchanged | Self::MonthFirstExchanged => return None,
+            Self::Excel => "its dates are read as Excel day numbers (days since 1899-12-30)",
+            Self::DayFirst => "its dates are read as day/month/year",
+            Self::MonthFirst => "its dates are read as month/day/year",
+            Self::Local(of, zone) => {
+                let zone = format!("its times are read in the time zone {zone}, from --timezone");
+                return Some(of.says().map_or_else(|| zone.clone(), |says| format!("{says}; {zone}")));
+            }
+        };
+        Some(says.to_owned())
+    }
+
+    /// The note on what the cells show but do not say.
+    pub(crate) fn assumed(self, column: &str) -> Option<String> {
         match self {
-            Self::Epoch | Self::Digits | Self::YearFirst => None,
-            Self::Excel => Some("its dates are read as Excel day numbers (days since 1899-12-30)"),
-            Self::DayFirst => Some("its dates are read as day/month/year"),
-            Self::MonthFirst => Some("its dates are read as month/day/year"),
+            Self::Days => Some(format!("assumed: the numbers in `{column}` are days since 1970-01-01")),
+            Self::DayFirstExchanged | Self::MonthFirstExchanged => Some(format!(
+                "assumed: day and month of the dates in `{column}` were exchanged by a spreadsheet, as all its other dates are texts that \
+                 the spreadsheet could not read in that order; they are exchanged back"
+            )),
+            Self::Local(of, _) => of.assumed(column),
+            _ => None,
         }
+    }
+
+    /// Whether its times are numbers, whose meaning as times only it knows.
+    pub(crate) fn reads_numbers(self) -> bool {
+        matches!(self, Self::Excel | Self::Digits | Self::Days) || matches!(self, Self::Local(of, _) if of.reads_numbers())
+    }
+
+    /// These times in the zone, if some have a time of day and no zone: a day is a day.
+    pub(crate) fn in_zone(self, zone: Zone, cells: &[&str]) -> Self {
+        let has_clock = cells.iter().any(|cell| is_local(cell) && self.ms(cell).is_some_and(|ms| ms % DAY_MS != 0));
+        Self::LOCAL.iter().find(|of| has_clock && **of == self).map_or(self, |of| Self::Local(of, zone))
     }
 
     /// Infers the format of nearly all cells; `None` if they are no times. Errors: day and month are ambiguous.
@@ -91,9 +140,44 @@ impl TimeStyle {
         match all[..] {
             [] => Ok(None),
             [Self::MonthFirst, Self::DayFirst, ..] => day_or_month_first(&filled),
+            [Self::MonthFirst, ..] if are_exchanged(&filled, Self::MonthFirst, Self::MonthFirstExchanged) => {
+                Ok(Some(Self::MonthFirstExchanged))
+            }
+            [Self::DayFirst, ..] if are_exchanged(&filled, Self::DayFirst, Self::DayFirstExchanged) => Ok(Some(Self::DayFirstExchanged)),
+            // Only even steps tell days from other whole numbers.
+            [Self::Days, ..] => {
+                Ok(Some(Self::Days).filter(|days| evenness(filled.iter().filter_map(|cell| days.ms(cell)).collect()) > 0.5))
+            }
             [first, ..] => Ok(Some(first)),
         }
     }
+}
+
+/// The date with the year first, with its day and month exchanged; `None` if that is no date.
+fn exchanged(text: &str) -> Option<String> {
+    let (day, rest) = text.split_at_checked(10)?;
+    let (year, month) = day.split_once('-')?;
+    let (month, day) = month.split_once('-').filter(|(month, day)| year.len() == 4 && month.len() == 2 && day.len() == 2)?;
+    (day.parse::<u32>().ok()? <= 12).then(|| format!("{year}-{day}-{month}{rest}"))
+}
+
+/// Whether all dates with the year first could be exchanged ones, none of the others can be read in the other order, and their times are
+/// then at least as even and as sorted.
+fn are_exchanged(cells: &[&str], plain: TimeStyle, other: TimeStyle) -> bool {
+    let (dates, texts): (Vec<&str>, Vec<&str>) = cells.iter().copied().partition(|cell| TimeStyle::YearFirst.ms(cell).is_some());
+    let opposite = if plain == TimeStyle::DayFirst { TimeStyle::MonthFirst } else { TimeStyle::DayFirst };
+    let are_unread = texts.iter().all(|text| opposite.ms(text).is_none());
+    if dates.is_empty() || texts.is_empty() || !are_unread || !dates.iter().all(|date| exchanged(date.trim()).is_some()) {
+        return false;
+    }
+    let times = |style: TimeStyle| -> Vec<i64> { cells.iter().filter_map(|cell| style.ms(cell)).collect() };
+    let fit = |times: &[i64]| {
+        let up = times.windows(2).filter(|two| two[1] >= two[0]).count();
+        let sorted = up.max(times.len().saturating_sub(up + 1)) as f64 / times.len() as f64;
+        evenness(times.to_vec()) + sorted
+    };
+    let (plain, other) = (times(plain), times(other));
+    plain != other && fit(&other) >= fit(&plain)
 }
 
 /// Decides between month-first and day-first, where both parse: by the more even steps between times.
@@ -180,6 +264,14 @@ fn in_bounds(ms: i64) -> Option<i64> {
     (FIRST_MS..LAST_MS).contains(&ms).then_some(ms)
 }
 
+/// The year of a time that is too early for any token, as seconds read as milliseconds are.
+pub(crate) fn early_year(text: &str) -> Option<i32> {
+    let text = text.trim();
+    let time = [TimeStyle::YearFirst, TimeStyle::DayFirst, TimeStyle::MonthFirst].into_iter().find_map(|order| unbounded(text, order));
+    let ms = time.filter(|ms| *ms < FIRST_MS && text.len() <= WRITTEN_MAX)?;
+    DateTime::from_timestamp_millis(ms).map(|time| time.year())
+}
+
 /// A number; one in E notation may have the decimal comma of a spreadsheet.
 pub(crate) fn parsed(text: &str) -> Option<f64> {
     if text.contains(['e', 'E']) { text.replacen(',', ".", 1).parse().ok() } else { text.parse().ok() }
@@ -242,19 +334,36 @@ fn excel(text: &str) -> Option<i64> {
 
 /// A date with an optional time of day: in numbers, or with the month's name.
 fn calendar(text: &str, order: TimeStyle) -> Option<i64> {
-    // The year may stand behind the time of day: `Mon Jan 01 00:00:00 UTC 2024`.
+    // JavaScript's `new Date(2024,0,31)`, and Google's without `new`.
+    let of_script = script::time(text.strip_prefix("new ").unwrap_or(text));
+    unbounded(of_script.as_deref().unwrap_or(text), order).and_then(in_bounds)
+}
+
+/// Splits off the year behind the time of day: `Mon Jan 01 00:00:00 UTC 2024`.
+fn year_behind(text: &str) -> (&str, Option<&str>) {
     let last = text
         .rsplit_once(' ')
         .filter(|(rest, year)| rest.contains(':') && year.len() == 4 && year.bytes().all(|digit| digit.is_ascii_digit()));
-    let (text, year) = last.map_or((text, None), |(rest, year)| (rest, Some(year)));
+    last.map_or((text, None), |(rest, year)| (rest, Some(year)))
+}
+
+/// Whether a time names no zone.
+pub(crate) fn is_local(text: &str) -> bool {
+    let iso = iso_of_digits(text.trim());
+    let (text, _) = year_behind(iso.as_deref().unwrap_or(text.trim()));
+    without_zone(text).is_some_and(|(rest, _)| rest == text)
+}
+
+/// As `calendar`, of any year.
+fn unbounded(text: &str, order: TimeStyle) -> Option<i64> {
+    let (text, year) = year_behind(text);
     let (text, offset) = without_zone(text)?;
     let (day, time) = day_and_clock(text);
     let day = match year {
         Some(year) => date(&format!("{day} {year}"), order)?,
         None => date(day, order)?,
     };
-    let ms = day.and_time(NaiveTime::MIN).and_utc().timestamp_millis() + time_of_day(time)? - offset;
-    in_bounds(ms)
+    Some(day.and_time(NaiveTime::MIN).and_utc().timestamp_millis() + time_of_day(time)? - offset)
 }
 
 /// Splits off the time zone and returns its offset east of UTC in milliseconds. Other zone names are not supported.
@@ -465,6 +574,31 @@ mod tests {
             (&["01/02/2023", "05/03/2023"], Err(AmbiguousDate)),
         ] {
             assert_eq!(TimeStyle::of(cells), expected, "{cells:?}");
+        }
+    }
+
+    #[test]
+    fn days_and_months_that_a_spreadsheet_exchanged_are_exchanged_back() {
+        let days: Vec<(u32, u32)> = (1..=2).flat_map(|month| (1..=29).map(move |day| (month, day))).collect();
+        let of = |date: &dyn Fn(u32, u32) -> String| days.iter().map(|(month, day)| date(*month, *day)).collect::<Vec<_>>();
+        let read = |month: u32, day: u32| format!("2024-{month:02}-{day:02}T00:00:00");
+        let day_first = |month: u32, day: u32| format!("{day:02}/{month:02}/2024");
+        for (what, cells, expected) in [
+            ("exchanged", of(&|month, day| if day < 13 { read(day, month) } else { day_first(month, day) }), TimeStyle::DayFirstExchanged),
+            (
+                "exchanged, months first",
+                of(&|month, day| if day < 13 { read(day, month) } else { format!("{month}/{day}/2024") }),
+                TimeStyle::MonthFirstExchanged,
+            ),
+            ("dates and texts", of(&|month, day| if day < 13 { read(month, day) } else { day_first(month, day) }), TimeStyle::DayFirst),
+            ("texts, then dates", of(&|month, day| if month == 1 { day_first(month, day) } else { read(month, day) }), TimeStyle::DayFirst),
+            ("dates", of(&read), TimeStyle::YearFirst),
+        ] {
+            let cells: Vec<&str> = cells.iter().map(String::as_str).collect();
+            assert_eq!(TimeStyle::of(&cells), Ok(Some(expected)), "{what}");
+            let right = days.iter().map(|(month, day)| TimeStyle::YearFirst.ms(&read(*month, *day)));
+            assert!(cells.iter().map(|cell| expected.ms(cell)).eq(right), "{what}");
+            assert_eq!(expected.assumed("x").is_some(), what.starts_with("exchanged"), "{what}");
         }
     }
 

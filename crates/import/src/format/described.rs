@@ -169,7 +169,7 @@ fn take(file: &FileToImport<'_>, of: DescribedTable<'_>, plan: &mut ImportPlan) 
     let columns = bound.iter().filter(|bound| !is_said(bound.column.name)).filter_map(|bound| Some((bound.column, place(&bound.raw)?)));
     let mut columns: Vec<mapped::Mapped> = columns.collect();
     for when in columns.iter().filter_map(|column| time_style(sheet, &take, *column).transpose()) {
-        plan.says.extend(when?.says().map(str::to_owned));
+        plan.says.extend(when?.says());
     }
     if table == "yields" {
         *plan = yields::in_percent(file, sheet, &mut take, std::mem::take(plan), true)?;

@@ -7,6 +7,7 @@ use super::{
         refusal::{Refusal, UNIT},
         rows::{Edited, cells, put},
         sheet::Sheet,
+        written::is_percent,
     },
     FileToImport, ImportPlan, Take,
 };
@@ -151,7 +152,7 @@ pub(super) fn in_percent(
         .collect();
     let Some((_, first)) = columns.first() else { return Ok(plan) };
     let fractions = match file.options.unit {
-        Some(AmountUnit::Fraction) => true,
+        Some(AmountUnit::Fraction) => !columns.iter().any(|(_, at)| sheet.column(*at).any(is_percent)),
         Some(AmountUnit::Percent) => false,
         _ if stated => {
             let says = "assumed: its yields are in percent, as those of its source, though all of them are below 1; pass --unit fraction \

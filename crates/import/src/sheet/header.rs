@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::super::{
     evidence::{CellKind, kind, kind_of},
     names::{is_one_of, plain},
+    pair,
 };
 
 /// The layout of a text.
@@ -40,6 +41,9 @@ impl TextLayout {
 
 /// A row with its line number, counting from 0.
 pub(crate) type NumberedRow = (usize, Vec<String>);
+
+/// Maximum number of columns that are looked for in groups.
+const GROUPED_MAX: usize = 200;
 
 /// Maximum number of lines inspected.
 const LOOKED: usize = 60;
@@ -99,9 +103,12 @@ pub(crate) fn text_layout(rows: &[NumberedRow]) -> Option<TextLayout> {
     let numbered = || (1..=width).map(|i| i.to_string()).collect();
     if named && !counted {
         let skip = rows.get(below).map_or(rows[below - 1].0 + 1, |(line, _)| *line);
+        let above = begin.checked_sub(1).filter(|&at| at < titles && rows[at].0 + 1 == rows[begin].0).map(|at| &rows[at].1);
+        let (names, tickers) = above.map_or_else(|| (head.clone(), Vec::new()), |groups| in_groups(groups, head));
         return Some(TextLayout {
             skip,
-            names: unique(head),
+            names: unique(&names),
+            tickers,
             named: true,
             first: below,
             preamble: preamble(begin),
@@ -154,6 +161,42 @@ fn fit(names: &[String], rows: &[&Vec<String>], from: usize) -> i32 {
     names.iter().enumerate().map(one).sum::<i32>() + prices().unwrap_or_default()
 }
 
+/// The names below those of groups, and the groups if they are several series of prices with the same names. A name takes its group where it
+/// says too little without it: an empty one below the name of a single column, currencies of volumes, names of several groups, and those in a
+/// group of prices in a currency.
+fn in_groups(groups: &[String], head: &[String]) -> (Vec<String>, Vec<String>) {
+    let filled = groups.iter().filter(|group| !group.is_empty()).count();
+    if filled < 2 || head.len() > GROUPED_MAX {
+        return (head.to_vec(), Vec::new());
+    }
+    let mut group = "";
+    let all: Vec<(&str, &str, &str)> = (groups.iter().map(String::as_str).chain(std::iter::repeat("")).zip(head))
+        .map(|(above, name)| {
+            group = if above.is_empty() { group } else { above };
+            (above, group, name.as_str())
+        })
+        .collect();
+    let of = |wanted: &str| -> Vec<&str> { all.iter().filter(|(_, group, _)| *group == wanted).map(|(.., name)| *name).collect() };
+    let is_of_prices = |group: &str| of(group).iter().any(|name| is_one_of(&plain(name), "open close price"));
+    let mut several: Vec<String> =
+        groups.iter().filter(|group| !group.is_empty() && of(group).len() > 1 && is_of_prices(group)).cloned().collect();
+    several.dedup();
+    let are_series = several.len() > 1 && several.iter().all(|group| of(group) == of(&several[0]));
+    let currency = |group: &str| {
+        let words: Vec<String> =
+            group.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_uppercase).collect();
+        words.last().filter(|last| words.len() > 1 && pair::is_money(last) && !pair::is_dollar(last)).cloned()
+    };
+    let name = |(above, group, name): &(&str, &str, &str)| match () {
+        // A row of a key and its value names no column, unless it is that of times.
+        () if name.is_empty() && (filled > 2 || is_one_of(&plain(above), "date time datetime timestamp day datum")) => (*above).to_owned(),
+        () if all.iter().any(|(_, other, known)| known == name && other != group) => format!("{name} {group}"),
+        () if plain(group).starts_with("vol") && pair::is_quote(&name.to_uppercase()) => format!("{group} {name}"),
+        () => currency(group).filter(|_| !name.is_empty()).map_or_else(|| (*name).to_owned(), |currency| format!("{name} {currency}")),
+    };
+    (all.iter().map(name).collect(), if are_series { several } else { Vec::new() })
+}
+
 /// Number of rows above the header: in a workbook, and in the CSV that it is saved as, titles are as wide as the table. Half of their cells
 /// are empty, or they name groups of the columns below, and have gaps.
 fn titles(rows: &[NumberedRow]) -> usize {
@@ -167,7 +210,11 @@ fn titles(rows: &[NumberedRow]) -> usize {
         let row = &rows[at].1;
         let names_groups = || {
             let gaps = row.iter().skip(1).any(String::is_empty) && row.first().is_some_and(|cell| !cell.is_empty());
-            gaps && is_header(at) && is_header(at + 1) && filled(&rows[at + 1].1) >= full && !is_header(at + 2)
+            let repeats = row.windows(2).any(|two| two[0] == two[1] && !two[0].is_empty());
+            let both = |below: &Vec<String>| row.iter().zip(below).filter(|(above, name)| !above.is_empty() || !name.is_empty()).count();
+            // A row of texts may be the first below a header in which a name stands twice.
+            let below = at + 2..at + if gaps { 3 } else { 6 };
+            (gaps || repeats) && is_header(at) && is_header(at + 1) && both(&rows[at + 1].1) >= full && !below.into_iter().any(is_header)
         };
         filled(row) * 2 <= full && (full > 2 || row.first().is_some_and(|cell| !cell.is_empty())) || names_groups()
     };
@@ -303,6 +350,27 @@ mod tests {
             ("Mine,,\na,b,c\n1,2,3\n4,5,6", 2, true, &["a", "b", "c"]),
             ("Mine,,,\nOf,PEPE,,\na,b,c,d\n1,2,3,\n4,5,6,", 3, true, &["a", "b", "c", "d"]),
             ("Mine,,,\nTime,Price,,More\na,b,c,d\n1,2,3,4\n4,5,6,7", 3, true, &["a", "b", "c", "d"]),
+            (
+                "Date,Price (USD),,,,Volume,\n,Open,High,Low,Close,BTC,USD\n2024-01-01,4,6,3,5,9,45\n2024-01-02,5,6,4,5,9,45",
+                2,
+                true,
+                &["Date", "Open", "High", "Low", "Close", "Volume BTC", "Volume USD"],
+            ),
+            (
+                "Date,Price,Price,Price,Price,Volume\n,Open,High,Low,Close,BTC\n2024-01-01,4,6,3,5,9\n2024-01-02,5,6,4,5,9",
+                2,
+                true,
+                &["Date", "Open", "High", "Low", "Close", "Volume BTC"],
+            ),
+            ("Day,Kurs (EUR),\n,Open,Close\n2024-01-01,4,5\n2024-01-02,5,5", 2, true, &["Day", "Open EUR", "Close EUR"]),
+            (
+                ",BTC,,ETH,\nDate,Open,Close,Open,Close\n2024-01-01,5,6,7,8\n2024-01-02,5,6,7,8",
+                2,
+                true,
+                &["Date", "Open BTC", "Close BTC", "Open ETH", "Close ETH"],
+            ),
+            ("Mine,,,\n,Open,High,Close\n2024-01-01,1,2,3\n2024-01-02,4,5,6", 2, true, &["column 1", "Open", "High", "Close"]),
+            ("Symbol,BTC,,\n,Open,High,Close\n2024-01-01,1,2,3\n2024-01-02,4,5,6", 2, true, &["column 1", "Open", "High", "Close"]),
             ("a,b,\n1,2,x\n4,5,y", 1, true, &["a", "b", "column 3"]),
             (",b\nx,1\ny,2", 1, true, &["column 1", "b"]),
             ("5,,\n1,2,3\n4,5,6", 0, false, &["1", "2", "3"]),

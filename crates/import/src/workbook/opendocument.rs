@@ -16,7 +16,7 @@ use super::{
     Found,
     bounds::{DEPTH_MAX, Limited},
     grid::SheetGrid,
-    unreadable,
+    percent, unreadable,
 };
 
 /// Maximum number of styles that hide a sheet, and of blanks in a row in a cell.
@@ -135,7 +135,8 @@ fn opened(tag: &BytesStart<'_>) -> OpenCell {
     let kind = value(tag, "office:value-type");
     let is = |name: &str| kind.as_deref() == Some(name);
     let is_error = value(tag, "calcext:value-type").as_deref() == Some("error");
-    let number = || value(tag, "office:value").map(|text| text.parse::<f64>().map_or(text, |number| number.to_string()));
+    let shown = |number: f64| if is("percentage") { percent(number) } else { number.to_string() };
+    let number = || value(tag, "office:value").map(|text| text.parse::<f64>().map_or(text, shown));
     let said = number().or_else(|| {
         let truth = || value(tag, "office:boolean-value").map(|truth| truth.to_lowercase());
         ["office:date-value", "office:time-value", "office:string-value"].into_iter().find_map(|name| value(tag, name)).or_else(truth)

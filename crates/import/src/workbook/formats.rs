@@ -1,5 +1,5 @@
-//! Currencies of the cells of an Excel workbook: a cell holds a bare number, and only its number format, such as `[$€-407] #,##0.00`, has
-//! the currency.
+//! Units of the cells of an Excel workbook: a cell holds a bare number, and only its number format, such as `[$€-407] #,##0.00` or `0.00%`,
+//! has the currency or the percent sign.
 
 use std::{
     collections::HashMap,
@@ -14,9 +14,22 @@ use quick_xml::{
 
 use super::super::{archive, evidence::currency, pair};
 
-/// Returns the currency of each of a workbook's cell styles, dollars left out; empty if its styles cannot be read, which the reader of its
+/// The unit that a number format shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum FormatUnit {
+    Currency(String),
+    /// The cell shows its number times 100.
+    Percent,
+    /// The cell shows its number, with a percent sign that is mere text.
+    PercentSign,
+}
+
+/// The formats `0%` and `0.00%`, which workbooks do not spell out.
+const PERCENTS: [&str; 2] = ["9", "10"];
+
+/// Returns the unit of each of a workbook's cell styles, dollars left out; empty if its styles cannot be read, which the reader of its
 /// cells reports.
-pub(super) fn of(path: &Path) -> Vec<Option<String>> {
+pub(super) fn of(path: &Path) -> Vec<Option<FormatUnit>> {
     let open = || {
         let parts = archive::parts(path).ok()?;
         let part = parts.iter().find(|part| part.name == "styles.xml")?;
@@ -25,8 +38,8 @@ pub(super) fn of(path: &Path) -> Vec<Option<String>> {
     open().map(styles).unwrap_or_default()
 }
 
-/// For each cell style, the currency of its number format; `None` for dollars or no currency.
-fn styles(reader: Reader<impl BufRead>) -> Vec<Option<String>> {
+/// For each cell style, the unit of its number format; `None` for dollars or no unit.
+fn styles(reader: Reader<impl BufRead>) -> Vec<Option<FormatUnit>> {
     let (mut formats, mut styles, mut of_cells) = (HashMap::<String, String>::new(), Vec::new(), false);
     each(reader, |tag| match tag.local_name().into_inner() {
         "numFmt" => {
@@ -36,14 +49,17 @@ fn styles(reader: Reader<impl BufRead>) -> Vec<Option<String>> {
         }
         "cellXfs" => of_cells = true,
         "cellStyles" | "dxfs" => of_cells = false,
-        "xf" if of_cells => styles.push(value(tag, "numFmtId").and_then(|id| foreign(formats.get(&id)?))),
+        "xf" if of_cells => styles.push(value(tag, "numFmtId").and_then(|id| match formats.get(&id) {
+            Some(code) => unit(code),
+            None => PERCENTS.contains(&id.as_str()).then_some(FormatUnit::Percent),
+        })),
         _ => {}
     });
     styles
 }
 
-/// The currency of a number format; `None` for dollars or no currency.
-fn foreign(code: &str) -> Option<String> {
+/// The unit of a number format; `None` for dollars or no unit.
+fn unit(code: &str) -> Option<FormatUnit> {
     let mut signs: Vec<String> = Vec::new();
     let mut plain = String::new();
     let mut rest = code.chars();
@@ -60,15 +76,19 @@ fn foreign(code: &str) -> Option<String> {
             '_' | '*' => drop(rest.next()),
             // What follows are the formats of negative numbers, zero and text.
             ';' => break,
+            '%' => return Some(FormatUnit::Percent),
             c => plain.push(c),
         }
     }
-    let figure = |c: char| "#0?.,%/ ".contains(c);
+    let figure = |c: char| "#0?.,/ ".contains(c);
     signs.push(plain.replace(figure, ""));
+    if signs.iter().any(|sign| sign.trim() == "%") {
+        return Some(FormatUnit::PercentSign);
+    }
     signs.iter().map(|sign| sign.trim()).find_map(|sign| {
         let of_sign = || currency::of_cell(&format!("{sign}1")).map(str::to_owned);
         let of_code = || Some(sign.to_uppercase()).filter(|code| pair::is_quote(code));
-        of_sign().or_else(of_code).filter(|currency| !pair::is_dollar(currency))
+        of_sign().or_else(of_code).filter(|currency| !pair::is_dollar(currency)).map(FormatUnit::Currency)
     })
 }
 
@@ -95,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_format_tells_its_currency() {
+    fn a_number_format_tells_its_unit() {
         for (code, expected) in [
             ("[$€-407] #,##0.00", Some("EUR")),
             ("#,##0.00 [$€-407];[Red]-#,##0.00 [$€-407]", Some("EUR")),
@@ -114,7 +134,15 @@ mod tests {
             ("[>=100]0;0.00", None),
             ("#,##0 \"tokens\"", None),
         ] {
-            assert_eq!(foreign(code).as_deref(), expected, "{code}");
+            assert_eq!(unit(code), expected.map(|currency| FormatUnit::Currency(currency.to_owned())), "{code}");
+        }
+        for (code, expected) in [
+            ("0.00%", FormatUnit::Percent),
+            ("[Red]0.0 %;-0.0 %", FormatUnit::Percent),
+            ("0.00\"%\"", FormatUnit::PercentSign),
+            ("0.00\\ \\%", FormatUnit::PercentSign),
+        ] {
+            assert_eq!(unit(code), Some(expected), "{code}");
         }
     }
 }
