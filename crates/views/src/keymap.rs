@@ -66,8 +66,9 @@ impl Keymap {
                 for chord in shared {
                     self.chords[loses].retain(|other| *other != chord);
                     let (kept, lost) = (KEYS[keeps].action.name(), KEYS[loses].action.name());
-                    problems
-                        .push(format!("`{chord}` is bound to both `{kept}` and `{lost}`; `{kept}` keeps it, bind `{lost}` to another key"));
+                    problems.push(format!(
+                        "`{chord}` is bound to both `{kept}` and `{lost}`; `{kept}` keeps it, so bind `{lost}` to another key"
+                    ));
                 }
             }
         }
@@ -245,9 +246,9 @@ mod tests {
         assert_eq!(map.keys(Action::CopyValue), Vec::<String>::new());
         assert_eq!(problems.len(), 4, "{problems:?}");
         assert!(
-            problems
-                .iter()
-                .any(|text| text == "`y` is bound to both `export` and `copy_value`; `export` keeps it, bind `copy_value` to another key")
+            problems.iter().any(
+                |text| text == "`y` is bound to both `export` and `copy_value`; `export` keeps it, so bind `copy_value` to another key"
+            )
         );
         assert!(problems.iter().any(|text| text.ends_with("did you mean `quit`?")));
     }

@@ -149,6 +149,6 @@ fn conflicts_of_keys_are_said_whole_in_the_help() {
     );
     let terminal = home.open();
     terminal.keys("?");
-    terminal.see("`y` is bound to both `export` and `copy_value`; `export` keeps it, bind `copy_value`");
-    terminal.see("`r` is bound to both `star` and `reload`; `star` keeps it, bind `reload`");
+    terminal.see("`y` is bound to both `export` and `copy_value`; `export` keeps it, so bind `copy_value`");
+    terminal.see("`r` is bound to both `star` and `reload`; `star` keeps it, so bind `reload`");
 }
