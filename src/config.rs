@@ -161,7 +161,7 @@ settings! {
     "analysis" analysis Analysis "Thresholds of the analyses." {
         whale_usd: f64 = "100000", Expect::Number(0.0, 1e15), "A smart follower (the wallet of a key opinion leader) that holds at least this USD value of a token counts as a whale.";
         medium_usd: f64 = "10000", Expect::Number(0.0, 1e15), "A smart follower that holds at least this USD value of a token counts as medium.";
-        whale_change_percent: f64 = "1", Expect::Number(0.0, 100.0), "Change of the whales' balance, in percent, from which they count as accumulating or distributing.";
+        whale_change_percent: f64 = "1", Expect::Number(0.0, 100.0), "Percent change in the whales' balance at which they count as accumulating or distributing.";
     }
     "jobs" jobs Jobs "Deep analyses." {
         workers: u32 = "2", Expect::Whole(1, 256), "Jobs that run at the same time.";

@@ -105,10 +105,12 @@ fn facts(args: &DoctorArgs) -> MachineFacts {
     let (size, depth, protocol) = terminal_facts(&config);
     let outgoing = wire(&config);
     let folder = &config.datasets.dir;
+    let hosts = provider_hosts(&args.location);
+    let live = !hosts.is_empty();
     let reached = args.online.then(|| {
         let mut places = origins_of(folder, &outgoing);
         places.extend(config.sources.iter().filter_map(server_of));
-        places.extend(provider_hosts(&args.location));
+        places.extend(hosts);
         places.sort();
         places.dedup();
         let asked = places.into_iter().filter(|place| place.starts_with("http"));
@@ -133,6 +135,7 @@ fn facts(args: &DoctorArgs) -> MachineFacts {
         port: config.api.enabled.then(|| TcpListener::bind(&config.api.listen).map(drop).map_err(|error| plain_reason(&error))),
         listen: config.api.listen.clone(),
         sources: config.sources.iter().map(source).collect(),
+        live,
         open_origins: origins_to_agree(folder, &outgoing),
         reached,
     }

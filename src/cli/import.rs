@@ -30,6 +30,7 @@ use model::{
     address::Address,
     chain::Chain,
     command_line::shell_word,
+    format::{count, many},
     progress::{Cancelled, LoadProgress},
 };
 
@@ -127,6 +128,9 @@ impl LoadProgress for Watch {
 }
 
 pub(super) fn run(args: &ImportArgs) -> Outcome {
+    if let Some(into) = args.into.as_ref().filter(|into| into.exists() && !into.is_dir()) {
+        return Err(Failure::Bad(format!("`{}` is not a folder; choose a folder to import into", into.display())));
+    }
     let formats = own_and_known(args.into.as_deref())?;
     let Some(into) = args.into.as_ref().filter(|_| !args.formats) else { return print(listed(&formats)) };
     let location = LocationArgs { config: None, data: Some(into.clone()), remote: false, as_of: None };
@@ -284,7 +288,7 @@ fn as_text(report: &ImportReport, dry_run: bool) -> String {
                 (false, true) => "dry run; nothing was written",
                 (false, false) => "unchanged",
             };
-            vec![table.table.to_owned(), table.file.clone(), table.rows.to_string(), state.to_owned()]
+            vec![table.table.to_owned(), table.file.clone(), count(table.rows), state.to_owned()]
         };
         text.push_str(&aligned(&["table", "file", "rows", "state"], &report.tables.iter().map(row).collect::<Vec<_>>()));
     }
@@ -318,11 +322,12 @@ fn taken_line(taken: &Taken, several: bool) -> String {
         (taken.repeated, "repeated"),
         (taken.set_aside, "rejected"),
     ];
-    let mut parts: Vec<String> = counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    let mut parts: Vec<String> =
+        counts.iter().filter(|(rows, _)| *rows > 0).map(|(rows, what)| format!("{} {what}", count(*rows))).collect();
     if taken.left_out > 0 {
-        parts.push(format!("{} excluded because they {}", taken.left_out, taken.left_out_why));
+        parts.push(format!("{} excluded: rows that {}", count(taken.left_out), taken.left_out_why));
     }
     let table = if several { format!("{}: ", taken.table) } else { String::new() };
-    let rows = if taken.rows == 1 { "row" } else { "rows" };
-    format!("{table}{} {rows}: {}", taken.rows, if parts.is_empty() { "none imported".to_owned() } else { parts.join(", ") })
+    let rows = many(taken.rows, "row", "rows");
+    format!("{table}{rows}: {}", if parts.is_empty() { "none imported".to_owned() } else { parts.join(", ") })
 }

@@ -23,7 +23,6 @@ use query::{
     deck::{Deck, DeckEvent, DeckOptions},
     jobs::{JobOptions, Jobs, OfflineJobs},
 };
-use source::manifest;
 use store::{cache::CacheOptions, load::origins_to_agree, private_files};
 use wire::{Ledger, MemoryLedger, Wire};
 
@@ -203,18 +202,22 @@ pub(super) fn open_keys(config: &Config) -> Result<Keys, String> {
 
 pub(super) fn require_folder(folder: &Path) -> Result<(), Failure> {
     if folder.is_dir() {
-        Ok(())
-    } else {
-        Err(no_dataset(folder, if folder.exists() { "it is not a folder" } else { "the folder does not exist" }))
+        return Ok(());
     }
+    if folder.exists() {
+        return Err(Failure::Bad(format!("`{}` is not a folder; pass a dataset folder with --data", folder.display())));
+    }
+    Err(no_dataset(folder, "the folder does not exist"))
 }
 
 /// Error message for a folder whose dataset cannot be loaded, with the remedies.
 pub(super) fn no_dataset(folder: &Path, reason: &str) -> Failure {
     let shown = folder.display();
-    // The user's own dataset exists, so neither another folder nor demo data would help.
-    if folder.join(manifest::FILE).exists() {
-        return Failure::Bad(format!("cannot read the dataset in `{shown}`: {reason}"));
+    // The reason has its own remedies.
+    if folder.is_dir() {
+        let is_empty = std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
+        let what = if is_empty { "no dataset in" } else { "cannot read the dataset in" };
+        return Failure::Bad(format!("{what} `{shown}`: {reason}"));
     }
     Failure::Bad(format!(
         "no dataset in `{shown}`: {reason}; pass another folder with --data, or create demo data with `tokendeck demo {shown}`"

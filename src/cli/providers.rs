@@ -36,9 +36,11 @@ pub(super) fn run(args: &ProvidersArgs) -> Outcome {
     line("terms", provider.terms.clone().unwrap_or_default());
     line("credit", provider.credit.clone().unwrap_or_else(|| "none required".to_owned()));
     let chains: Vec<String> = provider.chains.iter().map(|(chain, _)| chain.to_string()).collect();
-    line("chains", if chains.is_empty() { "none (coins by symbol, or lists)".to_owned() } else { chains.join(", ") });
-    let intervals: Vec<String> = provider.intervals.iter().map(ToString::to_string).collect();
-    line("candles", if intervals.is_empty() { "see its requests".to_owned() } else { intervals.join(", ") });
+    let no_chains = || "none (it is queried by coin symbol, or returns whole lists)".to_owned();
+    line("chains", if chains.is_empty() { no_chains() } else { chains.join(", ") });
+    let own = provider.requests.iter().flat_map(|request| &request.intervals);
+    let intervals: Vec<String> = provider.intervals.iter().chain(own).map(ToString::to_string).collect();
+    line("candles", if intervals.is_empty() { "none".to_owned() } else { intervals.join(", ") });
     let rows = provider.requests.iter().map(|request| {
         let each = Each::WORDS.iter().find(|(_, each)| *each == request.each).map_or("", |(word, _)| word);
         let tables: Vec<&str> = request.tables.iter().map(|filled| filled.table).collect();

@@ -116,7 +116,7 @@ pub const SOURCE_SETTINGS: &[SourceRow] = rows! {
     scan_rows_max: |value| whole(value, 1, i64::MAX)?, "5000000000", "a whole number above 0", &[ClickHouse], "maximum rows that one query may read on the server.";
     queries_max: |value| whole(value, 1, 64)?, "2", "a whole number from 1 to 64", &[ClickHouse], "maximum simultaneous queries.";
     lag_minutes: |value| Some(whole(value, 0, 10_080)?), "15", "a whole number from 0 to 10080", &[ClickHouse, Node], "minimum age of a block in minutes, since the newest blocks can be reverted. Default: 15, or the chain's finality for a node.";
-    per_minute: |value| whole(value, 1, 100_000)?, "500", "a whole number from 1 to 100000", &[Provider], "requests per minute, if your key allows another rate than the provider's description.";
+    per_minute: |value| whole(value, 1, 100_000)?, "500", "a whole number from 1 to 100000", &[Provider], "requests per minute, if your key's rate differs from the one in the provider's description.";
     per_day: |value| whole(value, 1, 100_000_000)?, "200000", "a whole number above 0", &[Provider], "maximum requests per day.";
 };
 

@@ -187,7 +187,7 @@ fn a_parameter_that_is_ignored_is_said_and_lists_are_given_as_json() {
     desk.write("market/tokens.csv", "token_address,symbol,name,chain,price\n0x00000000000000000000000000000000000000a1,A,A,eth,3\n");
     let run = |args: &[&str]| desk.run(&[args, &["--data", "market"]].concat());
     let (code, out, err) = run(&["get", "/tokens?limt=3"]);
-    assert!(code == 0 && out.contains("\"limit\":50") && err.contains("Unknown parameter `limt`: expected some of query, "), "{err}");
+    assert!(code == 0 && out.contains("\"limit\":50") && err.contains("Unknown parameter `limt`; this endpoint accepts query, "), "{err}");
     assert_eq!(run(&["get", "/tokens?limit=3"]).2, "");
     assert_eq!(run(&["alert", "add", "price>5"]).0, 0);
     let json = |text: &str| serde_json::from_str::<Value>(text).unwrap();

@@ -72,7 +72,7 @@ pub(super) fn page(call: &Call<'_>) -> Answered {
 pub(super) fn file(call: &Call<'_>) -> Answered {
     let wanted = call.path.iter().find(|(name, _)| *name == FILE.name).map_or("", |(_, value)| value);
     let place = FILES.iter().position(|file| file.name == wanted);
-    let place = place.ok_or_else(|| Problem::new(Code::RouteNotFound, "No such file. GET /docs is the page."))?;
+    let place = place.ok_or_else(|| Problem::new(Code::RouteNotFound, "No such file. GET /docs returns the page."))?;
     let file = UNPACKED.get(place).and_then(Option::as_ref);
     let file = file.ok_or_else(|| Problem::new(Code::Defect, "Internal error: the page's files cannot be unpacked."))?;
     answer(call, FILES[place].kind, file)

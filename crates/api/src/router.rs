@@ -64,7 +64,7 @@ impl Router {
             return Ok(Route { position, endpoint: &self.endpoints[position], arguments: found.params });
         }
         let allow = allow(found.value);
-        let detail = format!("Method `{}` is not allowed; use {}.", clip(method.as_str()), allow.replace(", ", " or "));
+        let detail = format!("Method `{}` is not allowed; use {}.", clip(method.as_str()), one_of(&allow));
         Err(NoRoute { problem: Problem::new(Code::MethodNotAllowed, detail), allow: Some(allow) })
     }
 
@@ -73,6 +73,11 @@ impl Router {
         let below = |open: &str| open.split_once('{').is_some_and(|(above, _)| path.starts_with(above));
         self.endpoints.iter().any(|endpoint| endpoint.open && (endpoint.path == path || below(endpoint.path)))
     }
+}
+
+/// `GET, HEAD or POST`.
+fn one_of(allow: &str) -> String {
+    allow.rsplit_once(", ").map_or_else(|| allow.to_owned(), |(others, last)| format!("{others} or {last}"))
 }
 
 fn allow(methods: &Methods) -> String {

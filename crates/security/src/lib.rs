@@ -154,7 +154,7 @@ pub struct Evidence {
     pub before: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
-    /// Rows that show it, up to `EVIDENCE_ROWS_MAX`.
+    /// Rows that show it, up to 10.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rows: Vec<EvidenceRow>,
 }
@@ -301,7 +301,7 @@ pub struct HolderMetrics {
     pub nakamoto: Option<u64>,
     /// Gini coefficient; null if the holder list is incomplete.
     pub gini: Option<f64>,
-    /// Shares of the largest individual holders, up to `LARGEST_MAX`, in descending order.
+    /// Shares of the largest individual holders, up to 50, in descending order.
     pub largest: Vec<HolderShare>,
     /// Excluded fraction of the supply, by kind.
     pub left_out: Vec<LeftOut>,

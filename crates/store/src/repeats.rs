@@ -45,7 +45,7 @@ pub fn movements(names: &[String]) -> Vec<String> {
 pub fn are_these_transfers(movements: &[String]) -> String {
     let named: Vec<String> = movements.iter().take(6).map(|name| format!("`{name}`")).collect();
     format!(
-        "the file also has {}; check that it contains one balance per holder, not transfers or balances of several times",
+        "the file also has {}; check that it contains one balance per holder, not transfers or balances at several times",
         named.join(", ")
     )
 }

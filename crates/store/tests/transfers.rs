@@ -122,7 +122,7 @@ fn every_transfer_of_final_blocks_comes_whatever_the_node_takes() {
         same(&rows(&dataset), &truth(&node.set(), 936), limit);
         let says = told(&dataset, "transfers");
         assert!(says.contains("the rows reach block 936; later blocks are not final yet"), "{says}");
-        assert_eq!(says.contains("has no states of old blocks"), limit == "no old states", "{says}");
+        assert_eq!(says.contains("does not keep the state of old blocks"), limit == "no old states", "{says}");
         // The first transfer is of block 13.
         let times = dataset.table("transfers").expect("a table").frame().column("timestamp").expect("times").min_reduce().expect("a time");
         assert_eq!(times.value().try_extract::<i64>().expect("a number"), (0x6554_0000 - 87 * 3_600) * 1_000, "{limit}");

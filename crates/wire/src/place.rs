@@ -54,12 +54,12 @@ impl UrlPattern {
             return Err(format!("is longer than {URL_MAX} bytes; shorten it"));
         }
         let scheme = SCHEMES.iter().find(|(name, _)| scheme.eq_ignore_ascii_case(name)).map(|(_, scheme)| *scheme);
-        let scheme = scheme.ok_or_else(|| format!("must begin with one of {}", known()))?;
+        let scheme = scheme.ok_or_else(|| format!("does not begin with one of {}", known()))?;
         let parts = if scheme == Scheme::Hf { 3 } else { 1 };
         let at = rest.match_indices('/').nth(parts - 1).map(|(at, _)| at);
         let (root, path) = at.map_or((rest, ""), |at| (&rest[..at], &rest[at + 1..]));
         if root.contains('@') {
-            return Err("contains a user name; put keys into the environment or ~/.aws, never into dataset.toml".to_owned());
+            return Err("contains a user name; remove it, and put keys into the environment or ~/.aws".to_owned());
         }
         let web = matches!(scheme, Scheme::Https | Scheme::Http);
         if web && path.contains(['?', '#']) {
@@ -183,7 +183,7 @@ mod tests {
             assert_eq!((place.origin().as_str(), place.path.as_str(), place.fixed()), (origin, path, fixed), "{text}");
         }
         for (text, says) in [
-            ("ftp://x/y", "must begin with one of"),
+            ("ftp://x/y", "does not begin with one of"),
             ("s3://key:secret@bucket/x", "contains a user name"),
             ("https://h/x?X-Amz-Signature=1", "has a query"),
             ("https://h/*.csv", "don't list files"),

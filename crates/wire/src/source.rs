@@ -152,8 +152,8 @@ impl Source {
             Ok(place) if place.scheme == Scheme::Http => {
                 Some(format!("would send keys and data to `{address}` unencrypted; use https://, or set insecure = true"))
             }
-            Ok(_) => Some(format!("has `{address}`, which must be a URL that begins with https://")),
-            Err(reason) => Some(format!("has `{address}`, which {reason}")),
+            Ok(_) => Some(format!("has the URL `{address}`, which does not begin with https://")),
+            Err(reason) => Some(format!("has the URL `{address}`, which {reason}")),
         }
     }
 }

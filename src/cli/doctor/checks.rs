@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, time::Duration};
 
 use model::{
-    format::many,
+    format::{count, many},
     time::{DAY_MS, Time},
 };
 use tui::{
@@ -88,6 +88,8 @@ pub(super) struct MachineFacts {
     /// Whether the port is free; none if the API is off.
     pub(super) port: Option<Result<(), String>>,
     pub(super) sources: Vec<SourceFact>,
+    /// Whether the dataset has live tables, whose hosts a refresh contacts.
+    pub(super) live: bool,
     /// Origins that the dataset needs and the user has not allowed yet.
     pub(super) open_origins: Vec<String>,
     /// The contacted origins with their response times; none without `--online`.
@@ -172,7 +174,7 @@ fn colors(facts: &MachineFacts) -> DoctorLine {
             "colors",
             LineVerdict::Note,
             "none, because of NO_COLOR or TERM",
-            "unset NO_COLOR if you want colors; words and symbols show the same",
+            "unset NO_COLOR if you want colors; words and symbols show the same information",
         ),
     }
 }
@@ -271,7 +273,7 @@ fn keys(facts: &MachineFacts) -> DoctorLine {
             "keys",
             LineVerdict::Mend,
             warnings.join("; "),
-            "make the key file private with chmod 600, and replace a weak key with `tokendeck key new`",
+            "write one key per line, make the file private with chmod 600, and replace a weak key with `tokendeck key new`",
         ),
     }
 }
@@ -279,7 +281,7 @@ fn keys(facts: &MachineFacts) -> DoctorLine {
 fn cache(facts: &MachineFacts) -> DoctorLine {
     match &facts.cache {
         Ok(CacheFact { folder, bytes, limit_mb }) => {
-            let found = format!("{:.1} of {limit_mb} MB in `{folder}`", *bytes as f64 / 1e6);
+            let found = format!("{:.1} of {} MB in `{folder}`", *bytes as f64 / 1e6, count(u64::from(*limit_mb)));
             if *bytes as f64 / 1e6 > 0.9 * f64::from(*limit_mb) {
                 return check(
                     "cache",
@@ -345,7 +347,7 @@ fn sources(facts: &MachineFacts) -> Vec<DoctorLine> {
                 "check the network, the proxy, and the URL in config.toml and dataset.toml",
             ),
         })),
-        _ if all.is_empty() => all.push(good("sources", "none; nothing is contacted")),
+        _ if all.is_empty() && !facts.live => all.push(good("sources", "none; nothing is contacted")),
         Some(_) => {}
         None => all.push(good("reached", "not contacted; --online contacts each host once")),
     }

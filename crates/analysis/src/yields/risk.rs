@@ -120,8 +120,8 @@ impl Category {
 /// A part of a pool's risk score.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct RiskPart {
-    /// `size`: of its TVL; `age`: days observed; `swings`: of its yield; `rewards`: share of the yield paid in them; `category`: staking the
-    /// least, DEX the most; `outlier`: marked as an outlier in the data.
+    /// `size`: total value locked; `age`: days observed; `swings`: volatility of the yield; `rewards`: share of the yield paid as rewards;
+    /// `category`: staking the least, DEX the most; `outlier`: marked as an outlier in the data.
     pub name: &'static str,
     pub points: f64,
     /// Maximum points.

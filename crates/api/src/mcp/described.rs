@@ -20,14 +20,14 @@ pub(super) const LEAN: &[(&str, &str, &str)] = &[
 /// Short descriptions of arguments that replace the meaning in the API; empty if the name or an error explains it. For one tool, or for all
 /// tools without an own entry.
 pub(super) const SHORT: &[(&str, &str, &str)] = &[
-    ("compare", "period", "Last days."),
+    ("compare", "period", "Latest days to compare."),
     ("compare", "base", "Benchmark token. Default: the first."),
     ("holders", "flows", "Add amounts received and sent."),
     ("posts", "query", "Words in the title, or a token address."),
     ("tokens", "query", "Symbol, name or address, or part of one."),
     ("patterns", "explain", "Add evidence; `record`: also outcomes of earlier patterns."),
     ("patterns", "include", "`all`: also past patterns."),
-    ("rehearse_alert", "days", "Last days."),
+    ("rehearse_alert", "days", "Number of latest days to test."),
     ("rehearse_alert", "token_address", "Default: every token."),
     ("rehearse_alert", "condition", "Like `where` of `tokens`: `price>20`, `pattern:bull_flag`."),
     ("table", "agg", "Per group, comma-separated: count, sum:COLUMN, mean:COLUMN, min:COLUMN, max:COLUMN."),
@@ -62,7 +62,7 @@ pub(super) const SHORT: &[(&str, &str, &str)] = &[
 /// Of a token.
 pub(super) const NAMED: &str = "`UNI`, `UNI@base` or address.";
 /// Of conditions on the columns that follow.
-pub(super) const CONDITIONS: &str = "With `or` and brackets.";
+pub(super) const CONDITIONS: &str = "Conditions, also with `or` and brackets.";
 
 const DESCRIPTIONS: &[(&str, &str)] = &[
     (

@@ -239,7 +239,7 @@ fn property(endpoint: &'static Endpoint, parameter: &Parameter) -> Value {
         // Their columns stand with `where`.
         ParameterKind::Sort { .. } => "Columns of `where`; `-` for descending.".clone_into(&mut meaning),
         ParameterKind::Words(words) => {
-            let others = words.iter().filter(|word| !names_column(endpoint, word)).copied().collect::<Vec<_>>();
+            let others = words.iter().filter(|word| !names_column(endpoint, word)).map(|word| format!("`{word}`")).collect::<Vec<_>>();
             let more = if others.is_empty() { String::new() } else { format!(", and {}", others.join(", ")) };
             meaning = format!("{meaning} columns of `where`{more}.");
         }

@@ -43,7 +43,7 @@ impl AlertBody {
                 _ => return Err(invalid(&at, "unknown field; expected `condition`, and `token_address` for one token")),
             }
         }
-        let condition = condition.ok_or_else(|| invalid("/condition", "required: text such as `price>20`"))?;
+        let condition = condition.ok_or_else(|| invalid("/condition", "the field is missing; expected text such as `price>20`"))?;
         Ok(Self { token_address, condition: condition.trim().to_owned() })
     }
 

@@ -35,7 +35,7 @@ pub const PERIODS: &[&str] = &["7d", "30d", "90d", "365d", "all"];
 const PERIOD: Parameter = parameter(
     "period",
     ParameterKind::Word { words: PERIODS, default: Some("all") },
-    "Last days of the time in which all tokens have candles.",
+    "Latest days of the span in which all tokens have candles.",
 );
 
 request! {
@@ -247,7 +247,7 @@ impl CompareQuestion {
         let empty = addresses.iter().zip(series).find(|(_, points)| points.is_empty());
         let detail = match empty {
             Some((address, _)) => {
-                format!("{} has no {} candles in this period; choose another `timeframe`.", name(address), self.timeframe)
+                format!("{} has no {} candles in this period; choose another `timeframe` or period.", name(address), self.timeframe)
             }
             None => "These tokens have no candle times in common; choose other tokens or another period.".to_owned(),
         };

@@ -316,7 +316,7 @@ pub(super) mod tests {
             ("where=usd", "`where`: `usd` is not a condition; write column, operator and value, as in `symbol:usd`."),
             ("sort=pric", "`sort` names the unknown column `pric`; did you mean `price`? Expected up to 4 of symbol, "),
             ("sort=price,name,symbol,age,holders", "`sort` has 5 columns. Expected up to 4 of "),
-            ("only=pric", "`only` names the unknown value `pric`; did you mean `price`? Expected some of token_address, "),
+            ("only=pric", "`only` names the unknown value `pric`; did you mean `price`? Expected one or more of token_address, "),
         ] {
             let refused = ask(query).unwrap_err();
             assert!(refused.code == Code::InvalidParameter && refused.detail.starts_with(says), "{query}: {refused}");

@@ -182,9 +182,12 @@ impl<'a> Arguments<'a> {
             return Ok(());
         };
         let names: Vec<&str> = known().collect();
-        let expected =
-            if names.is_empty() { "this endpoint has none".to_owned() } else { format!("expected some of {}", names.join(", ")) };
-        Err(invalid(format!("Unknown parameter `{}`: {expected}.", clip(name))))
+        let expected = if names.is_empty() {
+            "this endpoint has no parameters".to_owned()
+        } else {
+            format!("this endpoint accepts {}", names.join(", "))
+        };
+        Err(invalid(format!("Unknown parameter `{}`; {expected}.", clip(name))))
     }
 
     pub fn address(&self, name: &str) -> Result<Address> {
@@ -231,7 +234,9 @@ impl<'a> Arguments<'a> {
         if let Some(word) = wanted.iter().find(|word| !words.contains(word)) {
             let near = meant(word, words.iter().copied()).map_or_else(|| ".".to_owned(), |near| format!("; did you mean `{near}`?"));
             let (word, all) = (clip(word), words.join(", "));
-            return Err(invalid(format!("`{name}` names the unknown value `{word}`{near} Expected some of {all}, comma-separated.")));
+            return Err(invalid(format!(
+                "`{name}` names the unknown value `{word}`{near} Expected one or more of {all}, comma-separated."
+            )));
         }
         Ok(words.iter().copied().filter(|word| wanted.contains(word)).collect())
     }
@@ -361,7 +366,8 @@ impl<'a> Arguments<'a> {
 
     /// The time that the answer is as of, see `as_of`.
     pub fn as_of(&self) -> Result<Option<Time>> {
-        self.single_value(AS_OF)?.map(|text| as_of(text).map_err(|detail| invalid(format!("`{AS_OF}` {detail}.")))).transpose()
+        let read = |text| as_of(text).map_err(|expected| invalid(format!("`{AS_OF}` is `{}`; {expected}.", clip(text))));
+        self.single_value(AS_OF)?.map(read).transpose()
     }
 
     /// The generation that the answer is to be of.
@@ -391,7 +397,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// The last second that counts: of a day its last one. Errors, which continue the name of what was given: it is no time.
+/// The last second that counts: of a day its last one. Errors: the text is not a time; the message is what was expected.
 pub fn as_of(text: &str) -> std::result::Result<Time, String> {
     if let Ok(date) = text.parse::<chrono::NaiveDate>()
         && let Some(next) = date.succ_opt()
@@ -399,8 +405,7 @@ pub fn as_of(text: &str) -> std::result::Result<Time, String> {
         return Ok(Time((next.and_time(chrono::NaiveTime::MIN).and_utc().timestamp() - 1) * SECOND_MS));
     }
     let parsed = chrono::DateTime::parse_from_rfc3339(text).ok().map(|time| Time(time.timestamp() * SECOND_MS));
-    let expected = "expected a day such as 2026-08-14, or a time such as 2026-08-14T09:30:00Z";
-    parsed.ok_or_else(|| format!("is `{}`; {expected}", clip(text)))
+    parsed.ok_or_else(|| "expected a day such as 2026-08-14, or a time such as 2026-08-14T09:30:00Z".to_owned())
 }
 
 fn invalid(detail: String) -> Problem {

@@ -41,7 +41,7 @@ const DAYS_DEFAULT: u64 = 365;
 const DAYS: Parameter = parameter(
     "days",
     ParameterKind::Integer { min: 2, max: 3_650, default: DAYS_DEFAULT },
-    "Number of last days to test, as far as the data reaches.",
+    "Number of latest days to test, as far as the data reaches.",
 );
 /// Firings in the answer, the latest.
 const FIRINGS_MAX: usize = 100;

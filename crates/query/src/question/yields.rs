@@ -216,7 +216,7 @@ fn parse_tokens(value: &RawValue, reader: TokenReader<'_>) -> Result<BTreeMap<Ad
                 invalid(&at, &format!("`{}`; {expected}", clip(value.get())))
             })?;
         if tokens.insert(address, amount).is_some() {
-            return Err(invalid(&at, &format!("`{address}` is set twice, in one or two spellings")));
+            return Err(invalid(&at, &format!("`{address}` is set twice, perhaps in different spellings")));
         }
     }
     Ok(tokens)

@@ -107,11 +107,11 @@ fn reason_if_bad(column: &schema::Column, expected: &str) -> String {
     format!("expected {expected}; {}", consequence(column.need).1)
 }
 
-/// Suffix of a reason for a JSON cell that is an object or a list.
-fn nested(value: &str) -> &'static str {
+/// Suffix of a reason for a JSON cell that is an object or, where none is expected, a list.
+fn nested(kind: Kind, value: &str) -> &'static str {
     match value.trim_start().as_bytes().first() {
         Some(b'{') => ", but the cell is an object with several fields",
-        Some(b'[') => ", but the cell is a list",
+        Some(b'[') if !matches!(kind, Kind::Addresses | Kind::Chains) => ", but the cell is a list",
         _ => "",
     }
 }
@@ -428,13 +428,13 @@ impl FileRows<'_> {
                 None if is_number(column.kind) && issue.value.contains(CURRENCIES) => {
                     format!("{} without a currency (`tokendeck import` reads such cells)", column.kind.expectation())
                 }
-                None if is_number(column.kind) && issue.value.contains(',') && nested(&issue.value).is_empty() => {
+                None if is_number(column.kind) && issue.value.contains(',') && nested(column.kind, &issue.value).is_empty() => {
                     format!(
                         "{}, but a comma can separate decimals or thousands; set decimal = \",\" or \".\" in dataset.toml",
                         column.kind.expectation()
                     )
                 }
-                None => format!("{}{}", column.kind.expectation(), nested(&issue.value)),
+                None => format!("{}{}", column.kind.expectation(), nested(column.kind, &issue.value)),
             };
             if matches!(column.kind, Kind::Time | Kind::Date) && bound.rule.format.is_none() {
                 self.date_formats.entry(column.name).or_default().note(&issue.value);

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use super::App;
 use crate::overlay::{Command, palette::AS_OF};
 use model::time::{DAY_MS, Time};
-use query::{deck::Deck, question::parameter::as_of};
+use query::{
+    deck::Deck,
+    question::parameter::{as_of, clip},
+};
 use views::{task::BackgroundTask, view::HttpRequest};
 
 /// The query service of the views, if not that of the present; and one that is being created.
@@ -45,7 +48,7 @@ impl App {
     pub(super) fn show_as_of(&mut self, typed: &str) {
         match as_of(typed) {
             Ok(time) => self.make_as_of(time),
-            Err(reason) => self.say(format!("`as of` {reason}"), true),
+            Err(expected) => self.say(format!("`as of` is `{}`; {expected}", clip(typed)), true),
         }
     }
 

@@ -22,6 +22,7 @@ fn sound() -> MachineFacts {
         listen: "127.0.0.1:8787".to_owned(),
         port: Some(Ok(())),
         sources: Vec::new(),
+        live: false,
         open_origins: Vec::new(),
         reached: None,
     }
@@ -93,6 +94,7 @@ const CASES: &[Case] = &[
     ),
     (|_| (), "sources", LineVerdict::Good, "nothing is contacted", ""),
     (|f| f.sources = vec![source(None)], "reached", LineVerdict::Good, "not contacted", ""),
+    (|f| f.live = true, "reached", LineVerdict::Good, "not contacted", ""),
     (
         |f| f.reached = Some(vec![("https://a".to_owned(), Ok(Duration::from_millis(12)))]),
         "reached",

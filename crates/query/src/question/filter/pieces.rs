@@ -40,7 +40,7 @@ pub(super) fn pieces<'a>(text: &'a str, groups: Option<&[FilterColumn]>) -> Resu
             continue;
         } else if c == '"' {
             let Some(length) = rest[1..].find('"') else {
-                let message = format!("unclosed quote in `{rest}`; add \"");
+                let message = format!("unclosed quote in `{rest}`; add `\"` at the end");
                 return Err(FilterError::new(message, at..text.len()));
             };
             (Piece::Quoted(&rest[1..=length]), length + 2)

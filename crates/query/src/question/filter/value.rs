@@ -69,7 +69,7 @@ pub(super) fn read(
     let ordered = matches!(operator, Operator::Greater | Operator::Less | Operator::AtLeast | Operator::AtMost);
     let (_, kind, as_in, unordered) = KINDS.iter().find(|row| row.0 == column.kind).copied().unwrap_or(KINDS[0]);
     if ordered && !unordered.is_empty() {
-        return Err(format!("`{named}` is {kind}, which has no `{sign}`; write {}", unordered.replace("{}", named)).into());
+        return Err(format!("`{named}` is {kind}, which cannot be compared with `{sign}`; write {}", unordered.replace("{}", named)).into());
     }
     could_match(column, named, operator, text)?;
     if let ColumnValues::Addresses(of) = column.values {

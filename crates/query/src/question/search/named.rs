@@ -93,13 +93,14 @@ fn ambiguous(name: &str, tokens: &[&TokenSummary]) -> String {
     let is_alone = |chain: &&Chain| tokens.iter().filter(|token| token.chains.contains(chain)).count() == 1;
     let told = |token: &&TokenSummary| {
         let symbol = token.symbol.as_deref().filter(|symbol| !symbol.contains(['@', '`']));
-        let short = symbol.zip(token.chains.iter().find(is_alone)).map(|(symbol, chain)| format!("`{symbol}@{chain}`, "));
-        format!("{}{}", short.unwrap_or_default(), told(token))
+        let short = symbol.zip(token.chains.iter().find(is_alone)).map(|(symbol, chain)| format!("`{symbol}@{chain}`"));
+        let (address, about) = (token.token_address, told(token));
+        short.map_or_else(|| format!("{address} ({about})"), |short| format!("{short} ({address}, {about})"))
     };
     let all: Vec<String> = tokens.iter().take(LISTED).map(told).collect();
     let more = tokens.len().saturating_sub(LISTED);
-    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-    format!("`{}` is ambiguous ({} tokens); pass one of {}{more}", clip(name), tokens.len(), all.join("; "))
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("`{}` is ambiguous ({} tokens); pass one of {}{more}", clip(name), tokens.len(), all.join(", "))
 }
 
 /// The address that is named. Errors: no token has the name, or several have.
@@ -116,12 +117,12 @@ pub fn named_token(snapshot: &Snapshot, name: &str) -> Result<Address> {
     })
 }
 
-/// Address, chains and market cap.
+/// Chains and market cap.
 fn told(token: &TokenSummary) -> String {
     let chains: Vec<String> = token.chains.iter().map(ToString::to_string).collect();
-    let on = if chains.is_empty() { String::new() } else { format!(" on {}", chains.join(", ")) };
-    let cap = token.market_cap.map_or_else(|| "no market cap".to_owned(), |cap| format!("market cap {}", format::human(Some(cap))));
-    format!("{}{on}, {cap}", token.token_address)
+    let on = if chains.is_empty() { String::new() } else { format!("on {}, ", chains.join(" and ")) };
+    let cap = token.market_cap.map_or_else(|| "no market cap".to_owned(), |cap| format!("market cap ${}", format::human(Some(cap))));
+    format!("{on}{cap}")
 }
 
 #[cfg(test)]
@@ -140,11 +141,17 @@ mod tests {
         assert_eq!((named("uni"), named(" UNI "), named(&first.to_string())), (Ok(first), Ok(first), Ok(first)));
         assert_eq!(named("coin:BTC"), Ok(Address::coin("BTC")), "the query itself checks whether it is in the data");
         let several = named("LINK").unwrap_err();
-        assert!(several.starts_with(&format!("`LINK` is ambiguous (3 tokens); pass one of `Link@bnb`, {fourth} on bnb")), "{several}");
-        assert!(several.contains("; `LINK@eth`, ") && several.contains("; `link@base`, "), "{several}");
+        assert!(
+            several.starts_with(&format!("`LINK` is ambiguous (3 tokens); pass one of `Link@bnb` ({fourth}, on bnb, market cap $9.00M)")),
+            "{several}"
+        );
+        assert!(several.contains(", `LINK@eth` (") && several.contains(", `link@base` ("), "{several}");
         let place = |text: &str| several.find(text).unwrap_or_else(|| panic!("{text}: {several}"));
-        assert!(place(&format!("{fourth} on bnb, market cap 9.00M")) < place(&format!("{second} on eth, market cap 5.00M")), "{several}");
-        assert!(several.ends_with(" on base, no market cap"), "{several}");
+        assert!(
+            place(&format!("{fourth}, on bnb, market cap $9.00M")) < place(&format!("{second}, on eth, market cap $5.00M")),
+            "{several}"
+        );
+        assert!(several.ends_with(", on base, no market cap)"), "{several}");
         assert_eq!(named("link@bnb"), Ok(fourth));
         assert_eq!(named("Link@base"), Ok(sample::address("0x3")));
         assert!(named("link@polygon").unwrap_err().starts_with("no token has the symbol `link@polygon`"));

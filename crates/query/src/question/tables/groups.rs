@@ -170,8 +170,8 @@ fn figure(part: &str, known: &[schema::Column]) -> Result<GroupFigure> {
         None if aggregate == Aggregate::Count => None,
         None => {
             return Err(refused(format!(
-                "`agg` has `{word}` without a column; write `{word}:COLUMN` with one of {}.",
-                fitting(aggregate, known)
+                "`agg` has `{word}` without a column; {}.",
+                fitting(aggregate, known, &format!("write `{word}:COLUMN` with one of "))
             )));
         }
         Some(column) => Some(*columns::find("agg", column, known)?),
@@ -179,12 +179,12 @@ fn figure(part: &str, known: &[schema::Column]) -> Result<GroupFigure> {
     if let Some(column) = of.filter(|column| aggregate != Aggregate::Count && !fits(aggregate, column.kind)) {
         let wanted = if aggregate.adds() { "numbers" } else { "numbers or times" };
         return Err(refused(format!(
-            "`agg` has `{}`, but `{}` contains {}, and {} needs {wanted}. Expected one of {}.",
+            "`agg` has `{}`, but `{}` contains {}, and {} needs {wanted}; {}.",
             clip(part),
             column.name,
             column.kind.word(),
             aggregate.word(),
-            fitting(aggregate, known)
+            fitting(aggregate, known, "expected one of ")
         )));
     }
     let named = of.map_or_else(|| aggregate.word().to_owned(), |column| format!("{}_{}", aggregate.word(), column.name));
@@ -204,9 +204,10 @@ fn fits(aggregate: Aggregate, kind: Kind) -> bool {
     }
 }
 
-fn fitting(aggregate: Aggregate, known: &[schema::Column]) -> String {
+/// The columns that fit, after `before`; or that the table has none.
+fn fitting(aggregate: Aggregate, known: &[schema::Column], before: &str) -> String {
     let names: Vec<&str> = known.iter().filter(|column| fits(aggregate, column.kind)).map(|column| column.name).collect();
-    if names.is_empty() { "none: this table has no such column".to_owned() } else { names.join(", ") }
+    if names.is_empty() { "this table has no such column".to_owned() } else { format!("{before}{}", names.join(", ")) }
 }
 
 impl Find for GroupQuery {

@@ -345,7 +345,7 @@ fn notes(plan: &Plan<'_>, level: RiskLevel) -> Vec<String> {
     }
     if let [first, others @ ..] = &plan.stuck[..] {
         let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
-        notes.push(format!("Excluded `{}`{more}: a yield is quoted, but nothing was paid on most of the last days.", first.id));
+        notes.push(format!("Excluded `{}`{more}: a yield is quoted, but nothing was paid on most of the last 30 days.", first.id));
     }
     if plan.cut {
         notes.push(

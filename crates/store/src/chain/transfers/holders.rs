@@ -191,7 +191,7 @@ impl HolderFiles {
                 let refused = refused.into_iter().map(|(token, why)| {
                     let first = state.named.get(&token).copied().unwrap_or_default();
                     let says = format!(
-                        "its holders are not counted: its transfers are read only from block {first} on (`from_block`), and {why}; set `from_block` to the block of its first transfer, or remove it if the node has old states"
+                        "its holders are not counted: its transfers are read only from block {first} on (`from_block`), and {why}; set `from_block` to the block of its first transfer, or remove it if the node keeps the state of old blocks"
                     );
                     (token, says)
                 });

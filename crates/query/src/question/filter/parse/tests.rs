@@ -16,7 +16,7 @@ fn errors_name_the_part_that_is_wrong() {
         ("age<<4", "no value after `age<`; write one, as in `age<30d`", 0..4),
         ("usd cap>", "no value after `cap>`; write one, as in `cap>1m`", 4..8),
         (">1m", "`>` needs a column before it, as in `cap>1m`; quote text that contains operators", 0..1),
-        ("name:\"usd", "unclosed quote in `\"usd`; add \"", 5..9),
+        ("name:\"usd", "unclosed quote in `\"usd`; add `\"` at the end", 5..9),
     ];
     for (text, message, at) in cases {
         assert_eq!(parse(text, COLUMNS), Err(FilterError::new(message, at)));
@@ -182,12 +182,13 @@ fn what_joins_nothing_is_refused_at_its_place() {
 fn a_value_must_be_what_the_column_holds() {
     const NUMBER: &str = " is not a number; write `cap~1000` or `cap~2.5m`";
     const TIME: &str = " is not a time; write `date~2026-01`, `date~2026-01-31` or `date~2026-01-31T10:30`";
-    const TEXT: &str = "`name` is text, which has no `~`; write `name:abc` for text that contains abc, or `name=abc` for exactly abc";
-    const CHAIN: &str = "`chain` is a chain, which has no `~`; write `chain:base` for rows on base";
-    const LIST: &str = "`labels` is a list of names, which has no `~`; write `labels:abc` for lists that contain abc";
+    const TEXT: &str =
+        "`name` is text, which cannot be compared with `~`; write `name:abc` for text that contains abc, or `name=abc` for exactly abc";
+    const CHAIN: &str = "`chain` is a chain, which cannot be compared with `~`; write `chain:base` for rows on base";
+    const LIST: &str = "`labels` is a list of names, which cannot be compared with `~`; write `labels:abc` for lists that contain abc";
     const LENGTH: &str = " is not a duration; write `age~90d`, `age~12h` or `age~2w`";
     const FLAG: &str = " is not yes or no; write `starred~yes` or `starred~no`";
-    const UNORDERED: &str = "`starred` is yes or no, which has no `~`; write `starred:yes` or `starred:no`";
+    const UNORDERED: &str = "`starred` is yes or no, which cannot be compared with `~`; write `starred:yes` or `starred:no`";
     let refused = [
         ("cap", ">", "2026-01", "`2026-01`", NUMBER),
         ("cap", "<=", "2026-01-31T10:30", "`2026-01-31T10:30`", NUMBER),
