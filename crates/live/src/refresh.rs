@@ -101,6 +101,12 @@ pub fn hosts(context: &RefreshContext<'_>, only: &[&str]) -> BTreeMap<String, u6
     hosts
 }
 
+/// The hosts of one table that the user has not allowed yet.
+pub fn hosts_without_consent(context: &RefreshContext<'_>, table: &str) -> Vec<String> {
+    let is_open = |origin: &String| context.wire.may_ask(context.dataset, origin).is_err();
+    hosts(context, &[table]).into_keys().filter(is_open).collect()
+}
+
 /// Refreshes all live tables, or only those named in `only`. Rows fetched before a failure are stored, and the report contains the failure.
 pub fn refresh(context: &RefreshContext<'_>, only: &[&str]) -> Result<RefreshReport, RefreshError> {
     let _lock = RefreshLock::take(context.dataset).map_err(RefreshError::Failed)?.ok_or(RefreshError::Busy)?;

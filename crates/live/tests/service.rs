@@ -31,7 +31,8 @@ use source::{
 };
 use store::{Dataset, load::load};
 use tokendeck_live::{
-    LiveMarket, LiveToken, RefreshContext, RefreshError, RefreshReport, RefreshState, RefreshWatch, Unwatched, hosts, refresh,
+    LiveMarket, LiveToken, RefreshContext, RefreshError, RefreshReport, RefreshState, RefreshWatch, Unwatched, hosts,
+    hosts_without_consent, refresh,
 };
 use wire::{Consent, MemoryLedger, Source, SourceKind, TimeoutsAndRetries, Wire, WireOptions};
 
@@ -343,6 +344,18 @@ fn nothing_is_asked_without_consent_and_a_dataset_reaches_no_private_address() {
     // One of the person's own does.
     setup.providers.insert("market".to_owned(), provider("market", MARKET, "https://far.example.org", ProviderOrigin::Own));
     assert_eq!(setup.refresh().failures().next(), None);
+}
+
+#[test]
+fn a_table_waits_for_consent_to_its_own_hosts_alone() {
+    let (service, other) = (Service::new(market(20_000)), Service::new(market(20_000)));
+    let mut setup = Setup::new(&service, "[tables.pools]\nprovider = 'market'\n[tables.yields]\nprovider = 'other'\n");
+    setup.wire = wire(Consent::Ask, Vec::new());
+    setup.providers.insert("other".to_owned(), provider("other", MARKET, &other.url, ProviderOrigin::Own));
+    let open = |setup: &Setup, table: &str| setup.with(|context| hosts_without_consent(context, table));
+    assert_eq!((open(&setup, "pools"), open(&setup, "yields")), (vec![service.url.clone()], vec![other.url.clone()]));
+    setup.wire.agree(setup.folder.path(), &other.url).expect("noted");
+    assert_eq!((open(&setup, "pools"), open(&setup, "yields")), (vec![service.url.clone()], Vec::new()));
 }
 
 #[test]

@@ -12,7 +12,9 @@ use std::{
 };
 
 use super::{Deck, DeckEvent};
-use live::{LiveMarket, RefreshContext, RefreshError, RefreshReport, RefreshState, RefreshWatch, hosts, live_tables, refresh};
+use live::{
+    LiveMarket, RefreshContext, RefreshError, RefreshReport, RefreshState, RefreshWatch, hosts, hosts_without_consent, live_tables, refresh,
+};
 use model::{
     address::Address,
     locks::Locked as _,
@@ -81,8 +83,8 @@ struct FeedState {
     runs: bool,
     /// A request to refresh all tables, or to check what is due.
     asked: FeedAsked,
-    /// The dataset whose tables were fetched at this start.
-    started: Option<PathBuf>,
+    /// The dataset, and those of its tables that were fetched at this start.
+    started: (PathBuf, BTreeSet<&'static str>),
     running: BTreeMap<String, (usize, usize)>,
     waiting: Option<(Time, String)>,
     stopped: bool,
@@ -188,6 +190,13 @@ impl Deck {
     fn read_feed_tables(&self) -> Vec<FeedTable> {
         let Ok(Some(feeds)) = self.feeds() else { return Vec::new() };
         let (kept, now) = (RefreshState::read_tables(&feeds.folder), now());
+        let asks = self.options.wire.as_ref().filter(|wire| wire.asks_first()).zip(self.this.upgrade());
+        let consent = |table: &str| {
+            let waits_for =
+                asks.as_ref().map(|(wire, deck)| deck.with_context(wire, &feeds, |context| hosts_without_consent(context, table)));
+            let waits_for = waits_for.filter(|hosts| !hosts.is_empty())?.join(" and ");
+            Some(format!("waiting for your consent to contact {waits_for}"))
+        };
         let table = |(schema, live): (&'static model::schema::TableSchema, &source::manifest::LiveTable)| {
             let known = kept.tables.get(schema.name).cloned().unwrap_or_default();
             let asked = match &live.from {
@@ -209,7 +218,7 @@ impl Deck {
                 progress: None,
                 waiting: None,
                 failure: known.failure,
-                notes: known.notes,
+                notes: consent(schema.name).into_iter().chain(known.notes).collect(),
             }
         };
         live_tables(&feeds.manifest).into_iter().map(table).collect()
@@ -264,12 +273,15 @@ impl Deck {
         // For those who draw, who read nothing themselves.
         self.feed_tables();
         let (kept, now) = (RefreshState::read_tables(&feeds.folder), now());
-        let first = self.feed.state.locked().started.as_deref() != Some(&*feeds.folder);
-        let (mut due, mut next): (Vec<&str>, i64) = (Vec::new(), SLEEP_MAX.as_millis() as i64);
+        let mut started = {
+            let state = self.feed.state.locked();
+            if state.started.0 == feeds.folder { state.started.1.clone() } else { BTreeSet::new() }
+        };
+        let (mut due, mut next): (Vec<&'static str>, i64) = (Vec::new(), SLEEP_MAX.as_millis() as i64);
         for (schema, live) in live_tables(&feeds.manifest) {
             let wait = match live.every {
                 Every::Span(every) => kept.due(schema.name, every, now).0 - now.0,
-                Every::Start if first => 0,
+                Every::Start if !started.contains(schema.name) => 0,
                 Every::Start | Every::Request => i64::MAX,
             };
             if asked == FeedAsked::All || wait <= 0 {
@@ -278,17 +290,15 @@ impl Deck {
                 next = next.min(wait);
             }
         }
+        // A table whose hosts nobody agreed to waits, and the others do not wait for it: the dashboard asks the person.
+        if !due.is_empty() {
+            self.with_context(wire, &feeds, |context| due.retain(|table| hosts_without_consent(context, table).is_empty()));
+        }
         if due.is_empty() {
             return Duration::from_millis(next.max(1) as u64);
         }
-        // What nobody agreed to is asked for later: the dashboard asks the person.
-        let open = self.with_context(wire, &feeds, |context| {
-            hosts(context, &due).into_keys().any(|origin| context.wire.may_ask(context.dataset, &origin).is_err())
-        });
-        if open {
-            return SLEEP_MAX;
-        }
-        self.feed.state.locked().started = Some(feeds.folder.clone());
+        started.extend(&due);
+        self.feed.state.locked().started = (feeds.folder.clone(), started);
         if self.run_feed(wire, &feeds, &due) { Duration::ZERO } else { SLEEP_MAX }
     }
 
