@@ -62,9 +62,11 @@ fn which(file: &str, tables: &[(String, Columns)], wanted: Option<&str>) -> Stri
     let (shown, more) = (shown.join("; "), if tables.len() > shown.len() { " and more" } else { "" });
     let example = shell_word(&format!("{file}/{first}"));
     match wanted {
-        None => format!("is an SQLite database with several tables: {shown}{more}. Name one after the file, as in {example}"),
+        None => format!("is an SQLite database with several tables: {shown}{more}. Append a table's name to the path, as in {example}"),
         Some(wanted) => {
-            format!("is an SQLite database without a table `{wanted}`; it has {shown}{more}. Name one after the file, as in {example}")
+            format!(
+                "is an SQLite database without a table `{wanted}`; it has {shown}{more}. Append a table's name to the path, as in {example}"
+            )
         }
     }
 }

@@ -315,7 +315,7 @@ impl KnownTokens {
         let refusal = |ticker: &str| {
             let reason = if none {
                 format!(
-                    "is about `{ticker}` (from its name), but other parts of the file are about other tokens ({}), and {option} \
+                    "is about `{ticker}` (from its name), but the parts of the file are about several tokens ({}), and {option} \
                      names only one; save the part you need as a separate file, or pass --broken-too to import all parts as one \
                      token",
                     few(&shown, SHARING_SHOWN)

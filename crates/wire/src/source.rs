@@ -146,14 +146,15 @@ impl Source {
 
     /// Reason why its URL is not asked. Continues "`sources.NAME` …".
     fn url_fault(&self, address: &str) -> Option<String> {
+        let shown = if UrlPattern::is_url(address) { UrlPattern::without_secrets(address) } else { address.to_owned() };
         match UrlPattern::parse(&format!("{}/x", address.trim_end_matches('/'))) {
             Ok(place) if place.scheme == Scheme::Https || self.insecure => None,
             Ok(place) if place.scheme == Scheme::Http && place.host().is_some_and(is_loopback) => None,
             Ok(place) if place.scheme == Scheme::Http => {
-                Some(format!("would send keys and data to `{address}` unencrypted; use https://, or set insecure = true"))
+                Some(format!("would send keys and data to `{shown}` unencrypted; use https://, or set insecure = true"))
             }
-            Ok(_) => Some(format!("has the URL `{address}`, which does not begin with https://")),
-            Err(reason) => Some(format!("has the URL `{address}`, which {reason}")),
+            Ok(_) => Some(format!("has the URL `{shown}`, which does not begin with https://")),
+            Err(reason) => Some(format!("has the URL `{shown}`, which {reason}")),
         }
     }
 }

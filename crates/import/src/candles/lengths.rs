@@ -54,7 +54,7 @@ pub(super) fn of_all_rows(file: &FileToImport<'_>, sheet: &Sheet, found: &Candle
         let length = Interval(step);
         return Err(Refusal::new(format!(
             "has a row every {length} and prices every {longer}, so its candles may be of either length; pass --set interval={length} if nothing was traded in \
-             the rows without prices, or --set interval={longer} if each price is of the longer time"
+             the rows without prices, or --set interval={longer} if each price covers the longer time"
         ))
         .say("set", format!("interval={VALUE}")));
     }

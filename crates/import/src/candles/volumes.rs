@@ -333,7 +333,7 @@ fn beside_cap(sheet: &Sheet, found: &CandleColumns, style: NumberStyle, volume: 
     };
     let other = |at: &usize| *at != found.time && !found.prices.contains(at);
     let at = (volume + 1..sheet.names.len()).filter(|_| !sheet.named).filter(other).find(|at| is_cap(*at))?;
-    Some(format!("as beside a market cap, which `{}` seems to be", sheet.names[at]))
+    Some(format!("as in sources with a market cap, which `{}` seems to be", sheet.names[at]))
 }
 
 /// Columns that may be volumes: by name if there are names, or all numbers that are neither time nor price nor count.

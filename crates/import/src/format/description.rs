@@ -259,11 +259,11 @@ impl Signs {
         let mut parts = Vec::new();
         let names: Vec<&str> = [&self.header, &self.any, &self.exactly, &self.columns].into_iter().flatten().map(String::as_str).collect();
         if !names.is_empty() {
-            parts.push(format!("columns {}", names.join(", ")));
+            parts.push(format!("{} {}", if names.len() == 1 { "column" } else { "columns" }, names.join(", ")));
         }
         if let Some(list) = &self.list {
-            let place = if list.is_empty() { "a list" } else { list };
-            let of = self.of.map_or_else(String::new, |length| format!(" of lists of {length}"));
+            let place = if list.is_empty() { "a list".to_owned() } else { format!("{list}, a list") };
+            let of = self.of.map_or_else(String::new, |length| format!(" of lists with {length} elements"));
             let objects = if self.objects.is_empty() { String::new() } else { format!(" of objects with {}", self.objects.join(", ")) };
             parts.push(format!("JSON: {place}{of}{objects}"));
         }

@@ -113,8 +113,8 @@ pub(super) fn newest(
         let marks: Vec<Option<String>> = keyed(batch).into_iter().map(is_newest).collect();
         put(batch, NEWEST, marks);
     });
-    let says = "assumed: its rows are the history of pools, as rows of one protocol, chain, symbol and pool_meta are of several times; the newest \
-                row of each is taken";
+    let says = "assumed: its rows are the history of pools, as several rows have the same protocol, chain, symbol and pool_meta but different \
+                times; only the newest row of each pool is imported";
     let mut take = Take { rows, ..take }.keep(NEWEST, &["yes"], "are earlier rows of the same pool");
     take.worked_out.push(used);
     Ok((take, id.is_none().then(|| says.to_owned())))
