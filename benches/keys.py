@@ -49,4 +49,5 @@ def main():
         terminal.close()
 
 
-main()
+if __name__ == "__main__":
+    main()
