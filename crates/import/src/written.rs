@@ -49,7 +49,7 @@ fn columns(sheet: &Sheet, take: &Take) -> Vec<(&'static Column, usize)> {
 /// The rows with percentages as the column needs them: without their sign, or as fractions. Those in columns of other units stay unreadable.
 fn in_unit(sheet: &Sheet, mut take: Take, column: &'static Column, at: usize) -> Take {
     let places = match column {
-        column if column.is_fraction() => 2,
+        column if column.fraction => 2,
         column if column.meaning.contains("percent") => 0,
         _ => return take,
     };
