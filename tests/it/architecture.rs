@@ -1,8 +1,6 @@
-//! The architecture rules of `ARCHITECTURE.md` that Cargo does not hold itself: order inside a crate, reserved words, file layout. Each
+//! The architecture rules of `ARCHITECTURE.md` that Cargo does not hold itself: reserved words, file layout. Each
 //! violation names file and line. Sources are scanned as text, without comments and trailing test modules.
 
-mod inside;
-mod names;
 mod source;
 
 use std::{collections::BTreeSet, fmt::Write as _, fs, path::Path};
