@@ -91,7 +91,11 @@ impl View for GrowthView {
         let days = many(self.window.0, "day", "days");
         let days = counted(ranking).map_or_else(|| format!("over {days}"), |counted| format!("over {days} {counted}"));
         let total = (ranking.len() as u64, ["token ranked", "tokens ranked"]);
-        draw_list_line(&self.list, &[(days, Role::Dim)], total, buffer, area, context);
+        let mut notes = vec![(days, Role::Dim)];
+        if ranking.len() as u64 == LIMIT {
+            notes.push((format!("only the first {} are listed", format::count(LIMIT)), Role::Warning));
+        }
+        draw_list_line(&self.list, &notes, total, buffer, area, context);
         if let Some(sentence) = missing_table(context, "holder_counts", "holder growth") {
             return say(buffer, below(area, 2), context, &sentence);
         }

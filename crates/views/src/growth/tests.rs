@@ -91,3 +91,20 @@ fn columns_of_the_tokens_file_are_shown_filtered_and_ordered_by_under_names_that
     }
     stage.act(&mut view, Action::Back);
 }
+
+#[test]
+fn a_ranking_that_ends_at_its_limit_says_so() {
+    for (tokens, says) in [(LIMIT - 1, false), (LIMIT + 1, true)] {
+        let rows = |row: &dyn Fn(u64) -> String| (1..=tokens).map(row).collect::<String>();
+        let list = rows(&|i| format!("0x{i:x},T{i},T{i},eth\n"));
+        let counts = rows(&|i| format!("0x{i:x},2026-01-01,100\n0x{i:x},2026-01-08,{}\n", 100 + i));
+        let stage = Stage::new(Some(sample::dataset(&[
+            ("tokens", &format!("token_address,symbol,name,chain\n{list}")),
+            ("holder_counts", &format!("token_address,date,holders\n{counts}")),
+        ])));
+        let mut view = GrowthView::default();
+        stage.draw(&mut view, 140, 20);
+        let text = stage.text(&mut view, 140, 20);
+        assert_eq!(text.contains("only the first 1,000 are listed"), says, "{tokens}: {text}");
+    }
+}
