@@ -1,8 +1,11 @@
 //! Infers the time format of a column: epochs of any unit, Excel serial dates, ISO 8601, day and month in either order, month names.
 //! Ambiguity is resolved over all cells: by numbers that cannot be a month, and by even steps.
 
+mod order;
+
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, NaiveTime};
 
+use self::order::{are_exchanged, day_or_month_first, evenness, exchanged};
 use crate::{Dates, script, zone::Zone};
 use model::{
     candles::Interval,
@@ -153,74 +156,6 @@ impl TimeStyle {
     }
 }
 
-/// The date with the year first, with its day and month exchanged; `None` if that is no date.
-fn exchanged(text: &str) -> Option<String> {
-    let (day, rest) = text.split_at_checked(10)?;
-    let (year, month) = day.split_once('-')?;
-    let (month, day) = month.split_once('-').filter(|(month, day)| year.len() == 4 && month.len() == 2 && day.len() == 2)?;
-    (day.parse::<u32>().ok()? <= 12).then(|| format!("{year}-{day}-{month}{rest}"))
-}
-
-/// Whether all dates with the year first could be exchanged ones, none of the others can be read in the other order, and their times are
-/// then at least as even and as sorted.
-fn are_exchanged(cells: &[&str], plain: TimeStyle, other: TimeStyle) -> bool {
-    let (dates, texts): (Vec<&str>, Vec<&str>) = cells.iter().copied().partition(|cell| TimeStyle::YearFirst.ms(cell).is_some());
-    let opposite = if plain == TimeStyle::DayFirst { TimeStyle::MonthFirst } else { TimeStyle::DayFirst };
-    let are_unread = texts.iter().all(|text| opposite.ms(text).is_none());
-    if dates.is_empty() || texts.is_empty() || !are_unread || !dates.iter().all(|date| exchanged(date.trim()).is_some()) {
-        return false;
-    }
-    let times = |style: TimeStyle| -> Vec<i64> { cells.iter().filter_map(|cell| style.ms(cell)).collect() };
-    let fit = |times: &[i64]| {
-        let up = times.windows(2).filter(|two| two[1] >= two[0]).count();
-        let sorted = up.max(times.len().saturating_sub(up + 1)) as f64 / times.len() as f64;
-        evenness(times.to_vec()) + sorted
-    };
-    let (plain, other) = (times(plain), times(other));
-    plain != other && fit(&other) >= fit(&plain)
-}
-
-/// Decides between month-first and day-first, where both parse: by the more even steps between times.
-fn day_or_month_first(cells: &[&str]) -> Result<Option<TimeStyle>, AmbiguousDate> {
-    let times = |when: TimeStyle| -> Vec<i64> { cells.iter().filter_map(|cell| when.ms(cell)).collect() };
-    let (months, days) = (times(TimeStyle::MonthFirst), times(TimeStyle::DayFirst));
-    if months == days {
-        return Ok(Some(TimeStyle::MonthFirst));
-    }
-    // All on the first day of a month, or on the first days of one month: only the user knows.
-    let firsts =
-        |times: &[i64]| times.len() > 2 && times.iter().all(|ms| DateTime::from_timestamp_millis(*ms).is_some_and(|time| time.day() == 1));
-    if firsts(&months) != firsts(&days) && !has_points(cells) {
-        return Err(AmbiguousDate);
-    }
-    let (by_month, by_day) = (evenness(months.clone()), evenness(days.clone()));
-    let (over_months, over_days) = (gap(&months), gap(&days));
-    match (by_month - by_day).abs() {
-        // A few days of an hourly series: one reading leaves gaps of weeks, the other none.
-        _ if by_month.min(by_day) > 0.5 && over_months > 7 * DAY_MS && over_days <= 2 * DAY_MS => Ok(Some(TimeStyle::DayFirst)),
-        _ if by_month.min(by_day) > 0.5 && over_days > 7 * DAY_MS && over_months <= 2 * DAY_MS => Ok(Some(TimeStyle::MonthFirst)),
-        // Dates written with points have the day first.
-        apart if apart < 0.2 && has_points(cells) => Ok(Some(TimeStyle::DayFirst)),
-        apart if apart < 0.2 => Err(AmbiguousDate),
-        _ if by_month > by_day => Ok(Some(TimeStyle::MonthFirst)),
-        _ => Ok(Some(TimeStyle::DayFirst)),
-    }
-}
-
-/// The share of steps between sorted, distinct times that equal the most frequent step; a tenth of it if that step is longer than a week.
-fn evenness(mut times: Vec<i64>) -> f64 {
-    times.sort_unstable();
-    times.dedup();
-    if times.len() < 3 {
-        return 0.0;
-    }
-    let mut steps: Vec<i64> = times.windows(2).map(|two| two[1] - two[0]).collect();
-    steps.sort_unstable();
-    let most = steps.chunk_by(|a, b| a == b).max_by_key(|same| same.len()).map_or((0, 0), |same| (same[0], same.len()));
-    let share = most.1 as f64 / steps.len() as f64;
-    if most.0 > 7 * DAY_MS { share / 10.0 } else { share }
-}
-
 /// The interval of candles whose times are close times: if all are a second or a millisecond before a full minute, or, with `are_ends`, on
 /// one.
 pub(crate) fn length_of_ends(times: Vec<i64>, are_ends: bool) -> Option<i64> {
@@ -237,18 +172,6 @@ pub(crate) fn length_of_ends(times: Vec<i64>, are_ends: bool) -> Option<i64> {
 /// The open time of a candle of length `step` from its last second or its close time.
 pub(crate) fn start_of_end(ms: i64, step: i64) -> i64 {
     (ms + MINUTE_MS - 1).div_euclid(MINUTE_MS) * MINUTE_MS - step
-}
-
-/// Whether the dates are written with points.
-fn has_points(cells: &[&str]) -> bool {
-    cells.iter().all(|cell| day_and_clock(cell.trim()).0.matches('.').count() == 2)
-}
-
-/// The longest step between the times, in milliseconds.
-fn gap(times: &[i64]) -> i64 {
-    let mut times = times.to_vec();
-    times.sort_unstable();
-    times.windows(2).map(|two| two[1] - two[0]).max().unwrap_or(0)
 }
 
 /// Whether the text is a formatted time, not just a number.
@@ -485,127 +408,4 @@ fn month(text: &str) -> Option<u32> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const NOON: i64 = 1_690_718_400_000;
-    const DAY: i64 = 1_690_675_200_000;
-
-    #[test]
-    fn a_time_is_read_however_it_is_written() {
-        for (text, when, ms) in [
-            ("1690718400", TimeStyle::Epoch, NOON),
-            ("1690718400.0", TimeStyle::Epoch, NOON),
-            ("1690718400000", TimeStyle::Epoch, NOON),
-            ("1690718400000000", TimeStyle::Epoch, NOON),
-            ("1690718400000000000", TimeStyle::Epoch, NOON),
-            ("1.6907184e9", TimeStyle::Epoch, NOON),
-            ("20230730", TimeStyle::Digits, DAY),
-            ("202307301200", TimeStyle::Digits, NOON),
-            ("20230730 120000", TimeStyle::Digits, NOON),
-            ("20230730 12:00:00.000", TimeStyle::Digits, NOON),
-            ("20230730T120000Z", TimeStyle::Digits, NOON),
-            ("20230730T140000+0200", TimeStyle::Digits, NOON),
-            ("20230730-1200", TimeStyle::Digits, NOON),
-            ("20230730T", TimeStyle::Digits, DAY),
-            ("45137", TimeStyle::Excel, DAY),
-            ("45137.5", TimeStyle::Excel, NOON),
-            ("2023-07-30", TimeStyle::YearFirst, DAY),
-            ("2023/07/30 12:00", TimeStyle::YearFirst, NOON),
-            ("2023-07-30T12:00:00.000Z", TimeStyle::YearFirst, NOON),
-            ("2023-07-30 12:00:00.000 UTC", TimeStyle::YearFirst, NOON),
-            ("2023-07-30 12:00:00+00:00", TimeStyle::YearFirst, NOON),
-            ("2023-07-30 14:00:00+0200", TimeStyle::YearFirst, NOON),
-            ("2023-07-30 12-PM", TimeStyle::YearFirst, NOON),
-            ("2023-07-30 12-AM", TimeStyle::YearFirst, DAY),
-            ("2023年7月30日", TimeStyle::YearFirst, DAY),
-            ("Jul 30, 2023", TimeStyle::YearFirst, DAY),
-            ("30 July 2023", TimeStyle::YearFirst, DAY),
-            ("30-Jul-23", TimeStyle::YearFirst, DAY),
-            ("Jul-30-2023 12:00:00 PM +UTC", TimeStyle::YearFirst, NOON),
-            ("Sun, 30 Jul 2023 12:00:00 GMT", TimeStyle::YearFirst, NOON),
-            ("Sun Jul 30 2023 12:00:00 GMT+0000", TimeStyle::YearFirst, NOON),
-            ("Sun Jul 30 2023 14:00:00 GMT+0200 (Central European Summer Time)", TimeStyle::YearFirst, NOON),
-            ("Sun Jul 30 2023 12:00:00 GMT+0000 (UTC)", TimeStyle::YearFirst, NOON),
-            ("2023-07-30 20:00:00 UTC+8", TimeStyle::YearFirst, NOON),
-            ("Sun Jul 30 12:00:00 UTC 2023", TimeStyle::YearFirst, NOON),
-            ("Sun Jul 30 12:00:00 +0000 2023", TimeStyle::YearFirst, NOON),
-            ("07-30-2023", TimeStyle::MonthFirst, DAY),
-            ("7/30/2023 12:00", TimeStyle::MonthFirst, NOON),
-            ("7/30/2023 12:00:00 AM", TimeStyle::MonthFirst, DAY),
-            ("30.07.2023", TimeStyle::DayFirst, DAY),
-        ] {
-            assert_eq!((TimeStyle::of(&[text]), when.ms(text)), (Ok(Some(when)), Some(ms)), "{text}");
-        }
-        for text in [
-            "1234",
-            "0.5",
-            "hello",
-            "13:00",
-            "1.5",
-            "2023",
-            "2023-13-40",
-            "EST 2023-01-01 10:00 EST",
-            "20230730 1",
-            "20230730T25",
-            "2023073T",
-            "20230732 120000",
-            "20230730 250000",
-            "17000000-0001",
-            "2023-07-30 10:00 (CET)",
-            "2023-07-30 10:00 GMT+1 hour",
-            "Sun Jul 30 12:00:00 EST 2023",
-        ] {
-            assert_eq!(TimeStyle::of(&[text]), Ok(None), "{text}");
-        }
-    }
-
-    #[test]
-    fn day_and_month_are_told_by_what_cannot_be_one_or_by_even_steps() {
-        for (cells, expected) in [
-            (&["01/02/2023", "13/02/2023"][..], Ok(Some(TimeStyle::DayFirst))),
-            (&["01/02/2023", "01/13/2023"], Ok(Some(TimeStyle::MonthFirst))),
-            // Four days of January, or the first of four months.
-            (&["01/02/2023", "01/03/2023", "01/04/2023", "01/05/2023"], Err(AmbiguousDate)),
-            (&["02/02/2023", "02/03/2023", "02/04/2023", "02/05/2023"], Ok(Some(TimeStyle::MonthFirst))),
-            (&["03/04/2023 22:00", "03/04/2023 23:00", "04/04/2023 00:00", "04/04/2023 01:00"], Ok(Some(TimeStyle::DayFirst))),
-            (&["03.04.2023", "07.09.2023"], Ok(Some(TimeStyle::DayFirst))),
-            (&["01/02/2023", "02/02/2023", "03/02/2023", "04/02/2023"], Ok(Some(TimeStyle::DayFirst))),
-            (&["01/02/2023", "05/03/2023"], Err(AmbiguousDate)),
-        ] {
-            assert_eq!(TimeStyle::of(cells), expected, "{cells:?}");
-        }
-    }
-
-    #[test]
-    fn days_and_months_that_a_spreadsheet_exchanged_are_exchanged_back() {
-        let days: Vec<(u32, u32)> = (1..=2).flat_map(|month| (1..=29).map(move |day| (month, day))).collect();
-        let of = |date: &dyn Fn(u32, u32) -> String| days.iter().map(|(month, day)| date(*month, *day)).collect::<Vec<_>>();
-        let read = |month: u32, day: u32| format!("2024-{month:02}-{day:02}T00:00:00");
-        let day_first = |month: u32, day: u32| format!("{day:02}/{month:02}/2024");
-        for (what, cells, expected) in [
-            ("exchanged", of(&|month, day| if day < 13 { read(day, month) } else { day_first(month, day) }), TimeStyle::DayFirstExchanged),
-            (
-                "exchanged, months first",
-                of(&|month, day| if day < 13 { read(day, month) } else { format!("{month}/{day}/2024") }),
-                TimeStyle::MonthFirstExchanged,
-            ),
-            ("dates and texts", of(&|month, day| if day < 13 { read(month, day) } else { day_first(month, day) }), TimeStyle::DayFirst),
-            ("texts, then dates", of(&|month, day| if month == 1 { day_first(month, day) } else { read(month, day) }), TimeStyle::DayFirst),
-            ("dates", of(&read), TimeStyle::YearFirst),
-        ] {
-            let cells: Vec<&str> = cells.iter().map(String::as_str).collect();
-            assert_eq!(TimeStyle::of(&cells), Ok(Some(expected)), "{what}");
-            let right = days.iter().map(|(month, day)| TimeStyle::YearFirst.ms(&read(*month, *day)));
-            assert!(cells.iter().map(|cell| expected.ms(cell)).eq(right), "{what}");
-            assert_eq!(expected.assumed("x").is_some(), what.starts_with("exchanged"), "{what}");
-        }
-    }
-
-    #[test]
-    fn seconds_and_milliseconds_may_stand_in_one_column() {
-        let cells = ["1690675200", "1690675200000"];
-        assert_eq!(TimeStyle::of(&cells), Ok(Some(TimeStyle::Epoch)));
-        assert_eq!(cells.map(|cell| TimeStyle::Epoch.ms(cell)), [Some(DAY); 2]);
-    }
-}
+mod tests;
