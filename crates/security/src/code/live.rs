@@ -18,7 +18,7 @@ use super::{
     Budget, CodeInput, CodeReport, ImplementationContract, SaleState, abi,
     circumstances::Circumstances,
     deployment::{self, AssumedSlots, DeployedBy, Deployment},
-    findings,
+    execution, findings,
     functions::{self, CodeShape},
     funding,
     machine::Machine,
@@ -27,7 +27,6 @@ use super::{
     seek,
     trial::{self, Opening, Scene},
     trials::{self, Trials, verdict},
-    try_powers,
     world::World,
 };
 use crate::{
@@ -148,7 +147,7 @@ impl Run<'_> {
             return self.complete(machine).map(|_| report);
         }
         self.trade(machine, &input, (&shape, &owner), pool.as_ref(), &mut report)?;
-        super::finish(machine, &mut report);
+        execution::finish(machine, &mut report);
         Ok(report)
     }
 
@@ -298,7 +297,7 @@ impl Run<'_> {
         let (trial, opening) = if first.open() {
             (first.clone(), Opening::Open)
         } else {
-            let calls = super::owner_calls(machine, scene, shape);
+            let calls = execution::owner_calls(machine, scene, shape);
             trial::open(machine, scene, &calls)
         };
         let traded = findings::Traded {
@@ -321,7 +320,7 @@ impl Run<'_> {
             report.unfinished.push("no transfer succeeded, so owner privileges could not be detected".into());
         }
         report.anomalies.extend(findings::lied(&traded));
-        try_powers(machine, input, shape, deployment, scene, &traded, report);
+        execution::try_powers(machine, input, shape, deployment, scene, &traded, report);
         if !self.complete(machine)? {
             let MissingState { accounts, slots, .. } = machine.world().missing();
             let left = accounts.len() + slots.len();

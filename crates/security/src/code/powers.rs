@@ -1,22 +1,28 @@
 //! Exploration of the contract's functions: each is called as the owner and as an outside caller with sets of arguments by type, on a copy of
 //! the world. The effects of a call are determined in `effects`.
 
+mod attempt;
+mod settings;
+
 use std::collections::HashSet;
 
 use evmole::DynSolType;
 use revm::primitives::{Address, U256};
 
+use self::{
+    attempt::{Attempt, by_default},
+    settings::{try_settings_in_pairs, try_with_settings},
+};
 use super::{
     abi::{self, Filling, Selector},
     dependence::{SlotWriter, SlotWriters},
-    effects::{After, BalanceSheet, Baseline, Caller, FunctionCall, FunctionEffect, Power, compare, false_transfer, renounced, stopped},
-    functions::{self, Function},
+    effects::{After, BalanceSheet, Baseline, Caller, FunctionCall, FunctionEffect, Power, compare},
+    functions::Function,
     funding::balance,
     live::is_contract,
     machine::{EvmOutcome, Machine},
     seek,
-    trial::{Scene, trial},
-    world::MockAnswer,
+    trial::Scene,
 };
 
 /// Number of argument sets each function is tried with.
@@ -189,8 +195,6 @@ pub(super) fn try_functions(machine: &mut Machine<'_>, before: &Baseline<'_>, ta
 
 /// Slots below this are plain variables; entries of mappings and lists lie far above.
 const PLAIN_MAX: U256 = U256::from_limbs([1 << 16, 0, 0, 0]);
-/// Maximum number of slots of a theft that are tried with other values.
-const SETTINGS_OF_THEFT_MAX: usize = 8;
 
 /// Slots with the values that a call left in them.
 type Written = Vec<(Address, U256, U256)>;
@@ -249,101 +253,8 @@ impl Exploration {
     }
 }
 
-/// Maximum number of calls that something else may follow.
-const PENDING_MAX: usize = 40;
-/// Maximum number of settings tried in pairs.
-const SETTINGS_MAX: usize = 14;
-/// Maximum number of slots of a reverted call that are written to see its effect.
-const SETTINGS_READ_MAX: usize = 10;
 /// Payment for a purchase.
 const COIN: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
-
-/// With the code alone, every setting is zero. Writes the plain slots that a call reads, to see the effects that zero settings prevent.
-fn try_with_settings(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &FunctionCall, found: &mut Exploration) {
-    if !before.code_only {
-        return;
-    }
-    let token = before.scene.token;
-    let slots = settings_read(machine, before, call);
-    for values in settings_to_try(&slots, before.scene.funding.amount) {
-        let mark = machine.mark();
-        let trading = values.iter().any(|(slot, _)| before.slots.contains(&(token, *slot)));
-        for (slot, value) in values {
-            machine.world().set_slot(token, slot, value);
-        }
-        let known = found.effects.len();
-        found.storage_written = true;
-        try_call(machine, before, call, found);
-        found.storage_written = false;
-        machine.rollback(mark);
-        let mut effects = found.effects.split_off(known);
-        // If trading reads the slot, writing it may itself have stopped trading.
-        effects.retain(|effect| !trading || effect.power.of_balances());
-        if !effects.is_empty() {
-            found.effects.extend(effects);
-            break;
-        }
-    }
-}
-
-/// Plain slots that the call reads as zero, except those that balances are read from.
-fn settings_read(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &FunctionCall) -> Vec<U256> {
-    let token = before.scene.token;
-    machine.pay = call.pay;
-    let (_, trace) = machine.trace(call.from, token, call.data.clone());
-    let mut slots: Vec<U256> = Vec::new();
-    for (slot, key) in trace.read {
-        if key.is_none()
-            && slots.len() < SETTINGS_READ_MAX
-            && !slots.contains(&slot)
-            && !before.ledger.contains(&(token, slot))
-            && machine.world().slot(token, slot).is_zero()
-        {
-            slots.push(slot);
-        }
-    }
-    slots
-}
-
-/// Values to try: three for each slot alone, then 1 in all slots, and in all but one.
-fn settings_to_try(slots: &[U256], amount: U256) -> Vec<Vec<(U256, U256)>> {
-    let large = U256::MAX >> 16;
-    // A price at which the payment buys no more than the supply.
-    let price = COIN / amount.min(COIN);
-    let ones = |left: Option<&U256>| slots.iter().filter(|slot| Some(*slot) != left).map(|slot| (*slot, U256::ONE)).collect::<Vec<_>>();
-    let mut tries: Vec<Vec<_>> = slots.iter().flat_map(|slot| [large, U256::ONE, price].map(|value| vec![(*slot, value)])).collect();
-    if slots.len() > 1 {
-        tries.push(ones(None));
-    }
-    if slots.len() > 2 {
-        tries.extend(slots.iter().map(|slot| ones(Some(slot))));
-    }
-    tries
-}
-
-/// Tries settings in pairs: one may set the pair's address and the other block it.
-fn try_settings_in_pairs(machine: &mut Machine<'_>, before: &Baseline<'_>, found: &mut Exploration) {
-    let settings = std::mem::take(&mut found.settings);
-    for (at, first) in settings.iter().enumerate() {
-        let mark = machine.mark();
-        first.make(machine);
-        for second in settings[at + 1..].iter().filter(|second| second.selector != first.selector) {
-            let inner = machine.mark();
-            let outcome = second.make(machine);
-            if outcome.ok && !outcome.writes.is_empty() && machine.stopped.is_none() {
-                let mut effects = Vec::new();
-                let after = trial(machine, before.scene, false, None);
-                stopped(machine, before, &after, second, &mut effects);
-                for effect in &mut effects {
-                    effect.after.push_str(&format!(" (after {})", abi::named_beside(first.selector, &first.arguments)));
-                }
-                found.effects.extend(effects);
-            }
-            machine.rollback(inner);
-        }
-        machine.rollback(mark);
-    }
-}
 
 /// Tries one call on a copy of the world. Returns whether it changed anything.
 pub(super) fn try_call(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &FunctionCall, found: &mut Exploration) -> bool {
@@ -377,143 +288,6 @@ pub(super) fn try_call(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &
     effects.retain(|effect| !effect.event_sender.is_some_and(&mut paid));
     found.effects.extend(effects);
     outcome.ok && !outcome.writes.is_empty()
-}
-
-/// A call that was tried, and the effects seen so far.
-struct Attempt<'a> {
-    before: &'a Baseline<'a>,
-    call: &'a FunctionCall,
-    outcome: &'a EvmOutcome,
-    written: &'a Written,
-    effects: Vec<FunctionEffect>,
-}
-
-impl Attempt<'_> {
-    /// Determines the effects of a successful call in the world it left.
-    fn read_effects(&mut self, machine: &mut Machine<'_>, found: &mut Exploration) {
-        let Self { before, call, outcome, written, ref mut effects } = *self;
-        if outcome.destroyed {
-            effects.push(call.effect(Power::Destroy, 1.0, "its coins", "none"));
-        }
-        // Whoever exchanges the contract behind a proxy has every power: that is said once, as PROXY.
-        if outcome.writes.iter().any(|(at, slot)| *at == before.scene.token && is_implementation(*slot)) {
-            return;
-        }
-        let named = |target: &&Address| call.filling.addresses.contains(target);
-        if outcome.delegated.iter().filter(named).any(|target| *target != before.scene.token) {
-            effects.push(call.effect(Power::Delegate, 1.0, "own code", "the caller's"));
-        }
-        if call.caller == Caller::Stranger && outcome.handed.iter().filter(named).any(|target| *target != call.from) {
-            effects.push(call.effect(Power::ArbitraryCall, 1.0, "own calls", "the caller's"));
-        }
-        if outcome.writes.iter().any(|slot| before.slots.contains(slot)) {
-            if found.seen.insert((call.caller, call.standard(), written.clone())) {
-                let after = compare(machine, before, call, outcome, effects);
-                let setting = call.caller != Caller::Stranger && !after.moved && !call.standard() && effects.is_empty();
-                found.note(call, Some(after));
-                if setting && found.settings.len() < SETTINGS_MAX {
-                    found.settings.push(call.clone());
-                }
-            }
-            return;
-        }
-        if call.caller != Caller::Stranger && !call.standard() && !outcome.writes.is_empty() && found.pending.len() < PENDING_MAX {
-            found.pending.push(call.clone());
-        }
-        // No slot was written that balances or trading depend on.
-        let unchanged = before.unchanged();
-        found.note(call, Some(After { trades: unchanged.trades.filter(|_| !outcome.writes.is_empty()), ..unchanged }));
-        if !outcome.logs.is_empty() && !call.standard() {
-            false_transfer(before, call, outcome, effects);
-        }
-        if before.owner.is_some_and(|owner| !owner.is_zero()) && !outcome.writes.is_empty() {
-            renounced(machine, before, call, effects);
-        }
-    }
-
-    /// Drops thefts by an outside caller that succeed only because a mock contract responded `true`.
-    fn drop_mock_artifacts(&mut self, machine: &mut Machine<'_>) {
-        let takes = |effect: &FunctionEffect| matches!(effect.power, Power::Drain | Power::Theft);
-        let asked = self.outcome.called.iter().any(|address| machine.world().mocked(*address));
-        if self.call.caller != Caller::Stranger || !asked || !self.effects.iter().any(takes) {
-            return;
-        }
-        let mark = machine.mark();
-        machine.world().answer = MockAnswer::Zero;
-        let refused = !machine.call(self.call.from, self.call.to, self.call.data.clone()).ok;
-        machine.rollback(mark);
-        if refused {
-            self.effects.retain(|effect| !takes(effect));
-        }
-    }
-
-    /// Drops thefts by a standard transfer that succeed without an allowance only because no constructor ran.
-    fn drop_uninitialized_artifacts(&mut self, machine: &mut Machine<'_>) {
-        let takes = |effect: &FunctionEffect| effect.power.of_balances() || effect.power == Power::Theft;
-        let call = self.call;
-        // A transfer that makes somebody richer than all that was sent shows a scale that no constructor has set.
-        let sent = call.filling.numbers.first().copied().unwrap_or_default();
-        if self.before.code_only && call.standard() {
-            self.effects.retain(|effect| !matches!(effect.power, Power::Mint | Power::HiddenMint) || effect.gain <= sent);
-        }
-        if call.standard() && self.effects.iter().any(takes) && by_default(machine, self.before, call.from, &call.data, self.outcome) {
-            self.effects.retain(|effect| !takes(effect));
-        }
-    }
-
-    /// Reclassifies tokens moved to another entry of the same holder as frozen, not drained: still theirs, but not for sale.
-    fn reclassify_freezes(&mut self, machine: &mut Machine<'_>) {
-        if self.call.caller == Caller::Stranger {
-            return;
-        }
-        for at in (0..self.effects.len()).rev() {
-            let FunctionEffect { power, burnt, taken, .. } = &self.effects[at];
-            let (Power::Drain | Power::Dispense, false, Some((who, loss))) = (*power, *burnt, *taken) else { continue };
-            if !self.is_kept_for(machine, who, loss) {
-                continue;
-            }
-            if self.effects[at].power == Power::Drain {
-                (self.effects[at].power, self.effects[at].size) = (Power::Blacklist, 1.0);
-            } else {
-                self.effects.remove(at);
-            }
-        }
-    }
-
-    /// Whether the call added the loss to one other entry of the same account.
-    fn is_kept_for(&self, machine: &mut Machine<'_>, who: Address, loss: U256) -> bool {
-        let token = self.before.scene.token;
-        let risen = |(at, slot, now): &&(Address, U256, U256)| now.checked_sub(machine.world().slot(*at, *slot)) == Some(loss);
-        // Exactly one slot: of two, one might be a thief's.
-        let places: Vec<_> = self.written.iter().filter(risen).copied().collect();
-        let [(address, slot, _)] = places[..] else { return false };
-        address == token
-            && !self.before.ledger.contains(&(address, slot))
-            && machine.trace(self.call.from, token, self.call.data.clone()).1.kept_for(slot, who)
-    }
-}
-
-/// Whether the slot names the contract behind a proxy (EIP-1967's, its beacon's, EIP-1822's).
-fn is_implementation(slot: U256) -> bool {
-    let first = slot.to_be_bytes::<32>();
-    functions::PROXY_SLOTS.iter().any(|start| first.starts_with(start))
-}
-
-/// Whether a call works only while some setting is zero: with another value it reverts, while an approved sale still succeeds.
-fn by_default(machine: &mut Machine<'_>, before: &Baseline<'_>, from: Address, data: &[u8], outcome: &EvmOutcome) -> bool {
-    let token = before.scene.token;
-    let plain = outcome.reads.iter().filter(|(at, slot)| before.code_only && *at == token && *slot < PLAIN_MAX).map(|(_, slot)| *slot);
-    let slots: Vec<U256> = plain.filter(|slot| machine.world().slot(token, *slot).is_zero()).take(SETTINGS_OF_THEFT_MAX).collect();
-    slots.into_iter().any(|slot| {
-        let mark = machine.mark();
-        machine.world().set_slot(token, slot, U256::MAX);
-        let inner = machine.mark();
-        let refused = !machine.call(from, token, data.to_vec()).ok;
-        machine.rollback(inner);
-        let only_this = refused && trial(machine, before.scene, false, None).sell.ok;
-        machine.rollback(mark);
-        only_this
-    })
 }
 
 /// Whether the owner, and an outside caller, can move a holder's balance without an allowance, not merely because of missing settings.

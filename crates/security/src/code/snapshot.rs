@@ -4,9 +4,10 @@ use revm::primitives::U256;
 
 use super::{
     super::{Anomaly, PowerHolder},
-    CodeInput, Slot, abi, baseline,
+    CodeInput, Slot, abi,
     deployment::{self, AssumedSlots, DeployedBy, Deployment},
     effects::{Baseline, Caller, FunctionEffect, Power},
+    execution::baseline,
     findings,
     functions::Function,
     machine::Machine,

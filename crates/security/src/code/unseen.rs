@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 
-use super::*;
+use super::{machine::Machine, people::People, *};
 use crate::AnomalyCode;
 
 #[derive(Deserialize)]
