@@ -1,7 +1,9 @@
 //! The program as a process: success and failure of every command, exit codes and messages. The user's own configuration and state are
 //! neither read nor written.
 
+mod datasets;
 mod doctor;
+mod get;
 mod help;
 mod live;
 mod record;
@@ -9,12 +11,10 @@ mod serve;
 
 use std::{
     fs,
-    io::Write,
     path::Path,
     process::{Command, Output, Stdio},
 };
 
-use serde_json::Value;
 use tempfile::TempDir;
 
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
@@ -171,87 +171,6 @@ fn without_a_dataset_the_message_names_the_demo_command() {
 }
 
 #[test]
-fn get_prints_the_answer_and_nothing_else() {
-    let desk = Desk::new();
-    let (code, out, err) = desk.run(&["get", "/healthz", "--data", DEMO]);
-    assert_eq!((code, err.as_str()), (0, ""));
-    assert_eq!(out, format!("{{\"status\":\"ok\",\"version\":\"{}\"}}\n", env!("CARGO_PKG_VERSION")));
-    let (code, out, _) = desk.run(&["get", "/tokens?limit=3", "--data", DEMO]);
-    let answer: Value = serde_json::from_str(out.trim_end_matches('\n')).unwrap();
-    assert_eq!((code, answer["limit"].as_u64(), answer["tokens"].as_array().map(Vec::len)), (0, Some(3), Some(3)));
-}
-
-#[test]
-fn a_parameter_that_is_ignored_is_said_and_lists_are_given_as_json() {
-    let desk = Desk::new();
-    desk.write("market/tokens.csv", "token_address,symbol,name,chain,price\n0x00000000000000000000000000000000000000a1,A,A,eth,3\n");
-    let run = |args: &[&str]| desk.run(&[args, &["--data", "market"]].concat());
-    let (code, out, err) = run(&["get", "/tokens?limt=3"]);
-    assert!(code == 0 && out.contains("\"limit\":50") && err.contains("Unknown parameter `limt`; this endpoint accepts query, "), "{err}");
-    assert_eq!(run(&["get", "/tokens?limit=3"]).2, "");
-    assert_eq!(run(&["alert", "add", "price>5"]).0, 0);
-    let json = |text: &str| serde_json::from_str::<Value>(text).unwrap();
-    let alerts = json(&run(&["alert", "list", "--json"]).1);
-    assert_eq!((alerts["alerts"][0]["condition"].as_str(), &alerts["fired"]), (Some("price>5"), &serde_json::json!([])));
-    assert_eq!(json(&desk.run(&["jobs", "list", "--json"]).1), serde_json::json!({ "total": 0, "jobs": [] }));
-    let (code, out, _) = run(&["alert", "add", "price>5", "--rehearse"]);
-    assert_eq!((code, out.as_str()), (0, "no candles to backtest on\n"));
-}
-
-#[test]
-fn get_prints_the_list_of_an_answer_as_csv_and_as_table() {
-    let desk = Desk::new();
-    let (code, out, _) = desk.run(&["get", "/tokens?limit=3", "--data", DEMO, "--format", "csv"]);
-    let mut reader = csv::Reader::from_reader(out.as_bytes());
-    assert!(reader.headers().unwrap().iter().any(|name| name == "token_address"));
-    assert_eq!((code, reader.records().map(Result::unwrap).count()), (0, 3));
-    let (code, out, _) = desk.run(&["get", "/tokens?limit=3", "--data", DEMO, "--format", "table"]);
-    let lines: Vec<&str> = out.lines().collect();
-    assert_eq!((code, lines.len()), (0, 9), "{out}");
-    assert_eq!((lines[1], lines[3], lines[4]), ("limit  3", "", "tokens"));
-    assert!(lines[5].starts_with("token_address "));
-}
-
-#[test]
-fn get_writes_csv_as_the_api_does() {
-    let desk = Desk::new();
-    for path in ["/tokens?limit=3", "/dexes", "/tables/candles?limit=5", "/tokens/UNI/holders"] {
-        let as_asked = desk.run(&["get", path, "--data", DEMO, "--format", "csv"]);
-        let by_path = desk.run(&["get", &format!("{path}{}format=csv", if path.contains('?') { "&" } else { "?" }), "--data", DEMO]);
-        assert_eq!(as_asked, by_path, "{path}");
-    }
-    // What has one form alone is flattened.
-    for path in ["/tokens?addresses=UNI", "/tables", "/tokens/UNI"] {
-        let (code, out, err) = desk.run(&["get", path, "--data", DEMO, "--format", "csv"]);
-        assert!(code == 0 && out.lines().count() > 1, "{path}: {err}");
-    }
-}
-
-#[test]
-fn get_tells_of_a_table_that_cannot_be_read() {
-    let desk = Desk::new();
-    desk.write("bad/tokens.csv", "token_address,symbol,name,chain\n0x1f9840a85d5af5bf1d1762f925bdaddc4201f984,UNI,Uniswap,eth\n");
-    desk.write("bad/candles.parquet", "garbage");
-    for format in ["json", "csv", "table"] {
-        let (code, out, err) = desk.run(&["get", "/tokens", "--data", "bad", "--format", format]);
-        assert!(code == 1 && out.contains("UNI") && err.contains("unreadable tables: `candles`: "), "{code} {out} {err}");
-    }
-}
-
-#[test]
-fn a_problem_goes_to_stderr_in_one_line() {
-    let desk = Desk::new();
-    let (code, out, err) = desk.run(&["get", "/tokens?limit=0", "--data", DEMO]);
-    assert_eq!((code, out.as_str(), err.lines().count()), (1, "", 1), "{err}");
-    assert!(err.starts_with("tokendeck: 400 invalid_parameter: ") && err.contains("limit"), "{err}");
-    let (code, out, err) = desk.run(&["get", "/events", "--data", DEMO]);
-    assert_eq!((code, out.as_str()), (1, ""), "{err}");
-    assert!(err.contains("`/events` is an endless stream; run `tokendeck serve` and request it there"), "{err}");
-    let (code, out, err) = desk.run(&["get", "/nowhere\u{1b}[2J", "--data", DEMO]);
-    assert!(code == 1 && out.is_empty() && !err.contains('\u{1b}'), "{err:?}");
-}
-
-#[test]
 fn a_closed_stdout_is_exit_code_0() {
     let desk = Desk::new();
     for args in [&["schema", "--json"][..], &["get", "/tokens?limit=100", "--data", DEMO], &["completions", "zsh"]] {
@@ -260,81 +179,6 @@ fn a_closed_stdout_is_exit_code_0() {
         let (code, _, err) = told(&child.wait_with_output().unwrap());
         assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
     }
-}
-
-#[test]
-fn check_prints_each_finding_and_exits_1_on_errors() {
-    let desk = Desk::new();
-    let (code, out, err) = desk.run(&["check", DEMO]);
-    assert_eq!((code, err.as_str()), (0, ""), "{out}");
-    let summary = out.lines().last().unwrap();
-    assert!(summary.contains(" tables, ") && summary.contains(": 0 errors, "), "{summary}");
-
-    let good = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
-    desk.write("bad/tokens.csv", &format!("token_address,symbol,name,chain\n{good},UNI,Uniswap,eth\n0x12,BAD,Bad,eth\n"));
-    let (code, out, err) = desk.run(&["check", "bad"]);
-    assert_eq!((code, err.as_str()), (1, ""), "{out}");
-    let line = out.lines().find(|line| line.starts_with("error")).unwrap();
-    let words: Vec<&str> = line.split_whitespace().collect();
-    assert_eq!(words[..5], ["error", "tokens.csv", "2", "token_address", "0x12"], "{out}");
-    assert!(out.lines().last().unwrap().contains("1 row (1 rejected): 1 error, "), "{out}");
-
-    desk.write("live/tokens.csv", &format!("token_address,symbol,name,chain\n{good},UNI,Uniswap,eth\n"));
-    for (providers, said) in [
-        ("\"binance\"", None),
-        ("\"foo\"", Some("`foo` is not a provider; `tokendeck providers` lists them (providers with `candles`: ")),
-        ("[\"binance\", \"binanc\"]", Some("did you mean `binance`? (providers with `candles`: ")),
-        ("\"dexscreener\"", Some("`dexscreener` has no `candles`; it has ")),
-    ] {
-        desk.write("live/dataset.toml", &format!("[tables.candles]\nprovider = {providers}\n"));
-        let (code, out, err) = desk.run(&["check", "live"]);
-        assert_eq!((code, err.as_str()), (i32::from(said.is_some()), ""), "{providers}: {out}");
-        let line = out.lines().find(|line| line.starts_with("error"));
-        assert_eq!(line.is_some(), said.is_some(), "{providers}: {out}");
-        assert!(
-            said.is_none_or(|said| line.is_some_and(|line| line.contains(said) && line.contains("geckoterminal"))),
-            "{providers}: {out}"
-        );
-    }
-
-    let (code, out, _) = desk.run(&["check", "bad", "--json"]);
-    let report: Value = serde_json::from_str(&out).unwrap();
-    let finding = &report["tables"][0]["findings"][0];
-    assert_eq!((code, report["errors"].as_u64(), finding["row"].as_u64(), finding["value"].as_str()), (1, Some(1), Some(2), Some("0x12")));
-}
-
-#[test]
-fn demo_writes_a_dataset_that_get_can_read() {
-    let desk = Desk::new();
-    let (code, out, err) = desk.run(&["demo", "my demo", "--tokens", "3", "--days", "40", "--seed", "7", "--format", "csv"]);
-    assert_eq!((code, err.as_str()), (0, ""));
-    assert!(out.starts_with("wrote ") && out.ends_with("\nopen it with: tokendeck --data 'my demo'\n"), "{out}");
-    let (code, out, _) = desk.run(&["get", "/tokens", "--data", "my demo"]);
-    let answer: Value = serde_json::from_str(&out).unwrap();
-    assert_eq!((code, answer["total"].as_u64()), (0, Some(3)));
-
-    desk.write("own/notes.txt", "mine");
-    let (code, _, err) = desk.run(&["demo", "own"]);
-    assert!(code == 1 && err.starts_with("tokendeck: `own` contains files that are not demo data"), "{err}");
-}
-
-#[test]
-fn schema_describes_tables_for_people_and_programs() {
-    let desk = Desk::new();
-    let (code, out, _) = desk.run(&["schema"]);
-    assert!(
-        code == 0 && out.lines().any(|line| line.starts_with("tokens ") && line.ends_with("token_address, symbol, name, chain")),
-        "{out}"
-    );
-    let (code, out, _) = desk.run(&["schema", "gas"]);
-    assert!(code == 0 && out.starts_with("gas: ") && out.contains("usd_per_100k_gas"), "{out}");
-    let (code, out, _) = desk.run(&["schema", "gas", "--json"]);
-    let tables: Value = serde_json::from_str(&out).unwrap();
-    assert_eq!((code, tables[0]["columns"][0]["name"].as_str()), (0, Some("chain")));
-    let (code, out, _) = desk.run(&["schema", "gas", "--template"]);
-    assert!(code == 0 && out.contains("# [tables.gas.columns]\n"), "{out}");
-    let (code, out, _) = desk.run(&["schema", "--chains"]);
-    assert!(code == 0 && out.lines().any(|line| line.starts_with("bnb ") && line.contains(" 56 ") && line.contains("binance")), "{out}");
 }
 
 #[test]
@@ -364,16 +208,6 @@ fn keys_are_made_shown_and_revoked() {
     fs::remove_file(desk.path().join("keys.txt")).unwrap();
     let (code, _, err) = desk.run(&["key"]);
     assert!(code == 1 && err.contains("keys.txt"), "{err}");
-}
-
-#[test]
-fn a_body_is_read_from_stdin() {
-    let desk = Desk::new();
-    let mut command = desk.command(&["get", "/nowhere", "--data", DEMO, "--body", "-"]);
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(b"{}").unwrap();
-    let (code, _, err) = told(&child.wait_with_output().unwrap());
-    assert!(code == 1 && err.starts_with("tokendeck: 404 route_not_found: "), "{err}");
 }
 
 #[test]
@@ -414,59 +248,6 @@ fn a_picture_of_the_jobs_shows_them_and_runs_none() {
     let (stored, shown) = (listed(), picture());
     assert!(shown.contains("1 job") && !shown.contains("no deep analysis yet"), "{shown}");
     assert_eq!(listed(), stored);
-}
-
-#[test]
-fn a_disputed_finding_stays_visible_and_no_longer_counts() {
-    const TOKEN: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
-    let desk = Desk::new();
-    desk.write("d/tokens.csv", &format!("token_address,symbol,name,chain,total_supply\n{TOKEN},A,A,eth,1000\n"));
-    let holders: Vec<String> = (0..60).map(|i| format!("{TOKEN},0x{i:040x},{}", if i == 7 { 900 } else { 1 })).collect();
-    desk.write("d/holders.csv", &format!("token_address,holder_address,balance\n{}\n", holders.join("\n")));
-    let dispute = |rest: &[&str]| {
-        let (code, out, err) = desk.run(&[&["dispute", TOKEN, "top10_concentration", "--data", "d"], rest].concat());
-        assert_eq!(code, 0, "{err}");
-        out
-    };
-    // Score, and text and objection of the finding.
-    let judged = || {
-        let (code, out, err) = desk.run(&["get", &format!("/{TOKEN}/security/inference?explain=true"), "--data", "d"]);
-        assert_eq!(code, 0, "{err}");
-        let answer: Value = serde_json::from_str(&out).unwrap();
-        let all = answer["anomalyDetection"]["holderDistribution"]["evidence"].as_array().unwrap();
-        let one = all.iter().find(|one| one["code"] == "TOP10_CONCENTRATION").unwrap().clone();
-        let check = answer["checks"].as_array().unwrap().iter().find(|check| check["code"] == "TOP10_CONCENTRATION").unwrap().clone();
-        assert_eq!(check["state"], "found");
-        (answer["explanation"]["uncappedScore"].as_i64().unwrap(), check["evidence"].as_str().unwrap().to_owned(), one["disputed"].clone())
-    };
-    let (before, _, objection) = judged();
-    assert_eq!(objection, Value::Null);
-    assert!(dispute(&["--why", "a custodian, of many", "--until", "2040-01-31"]).contains("is disputed until 2040-01-31"));
-    let (after, text, objection) = judged();
-    assert!(after > before, "{after} after {before}");
-    assert!(text.contains("(disputed: a custodian, of many)"), "{text}");
-    assert_eq!(objection["until"], "2040-01-31T00:00:00Z");
-    // The data are of a later day than its end.
-    desk.write("d/holder_counts.csv", &format!("token_address,date,holders\n{TOKEN},2026-01-31,60\n"));
-    let over = dispute(&["--why", "a custodian, of many", "--until", "2025-01-31"]);
-    assert!(over.contains("the data is already past that day, so it counts"), "{over}");
-    assert_eq!(judged().2, Value::Null);
-    dispute(&["--why", "another reason"]);
-    assert_eq!(fs::read_to_string(desk.path().join("d/disputes.csv")).unwrap().lines().count(), 2);
-    dispute(&["--withdraw"]);
-    assert_eq!(judged().0, before);
-}
-
-#[test]
-fn a_node_that_the_configuration_does_not_name_is_said_to_be_missing() {
-    const TOKEN: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
-    let desk = Desk::new();
-    desk.write("c.toml", "[remote]\nenabled = true\n");
-    desk.write("d/dataset.toml", "[tables.contracts]\nsource = \"mainet\"\n");
-    desk.write("d/tokens.csv", &format!("token_address,chain\n{TOKEN},eth\n"));
-    let (code, out, err) = desk.run(&["get", &format!("/{TOKEN}/security/inference"), "--data", "d", "--config", "c.toml"]);
-    assert_eq!((code, out.as_str()), (1, ""), "{err}");
-    assert!(err.contains("source_unavailable") && err.contains("[sources.mainet]"), "{err}");
 }
 
 #[cfg(unix)]

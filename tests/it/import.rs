@@ -13,6 +13,7 @@ mod one_token;
 mod placeholders;
 mod public_files;
 mod recorded_files;
+mod reported_refusals;
 mod reported_shapes;
 mod saved_answers;
 mod series;
