@@ -80,7 +80,7 @@ fn found(feed: &Feed, words: &str, chain: Option<&Chain>) -> Result<Address, Fai
     tokens.retain(|token| chain.is_none_or(|chain| token.chain == *chain));
     let token = match &tokens[..] {
         [] if found.failures.is_empty() => {
-            return Err(Failure::Bad(format!("no provider knows `{words}`; check the spelling or pass an address")));
+            return Err(Failure::Bad(format!("no provider has a token that matches `{words}`; check the spelling or pass an address")));
         }
         [] => return Err(Failure::Reported),
         [one] => one,

@@ -71,7 +71,10 @@ pub(super) fn run(args: &DisputeArgs) -> Outcome {
 fn told(code: &str, token: &str, until: Option<&str>, ended: bool) -> String {
     match until {
         Some(until) if ended => {
-            format!("{code} of {token} is disputed until {until}, but the data is already past that day, so it counts; set a later date\n")
+            format!(
+                "{code} of {token} is disputed until {until}, but the data is already past that day, so the finding still counts; \
+                set a later date\n"
+            )
         }
         Some(until) => format!("{code} of {token} is disputed until {until}: visible, but no longer scored\n"),
         None => format!("{code} of {token} is disputed: visible, but no longer scored\n"),

@@ -19,8 +19,8 @@ pub(super) fn csv(answer: &Value) -> Vec<u8> {
         return Vec::new();
     }
     let written = writer.write_record(&header).and_then(|()| cells.iter().try_for_each(|row| writer.write_record(row)));
-    written.expect("every row has the header's length and memory takes them all");
-    writer.into_inner().expect("memory takes what is flushed to it")
+    written.expect("every row is as long as the header, and writing to memory cannot fail");
+    writer.into_inner().expect("flushing to memory cannot fail")
 }
 
 /// Renders the response as text tables.

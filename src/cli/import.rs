@@ -44,10 +44,10 @@ fn token(text: &str) -> Result<TokenName, String> {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Formats are detected from content; .gz, .zst and .zip are unpacked. Run --formats for the list. Define your own in formats.toml, \
-                        next to config.toml or in the dataset's folder."
+    after_help = "Formats are detected from the content; .gz, .zst and .zip are unpacked. Pass --formats to list the formats. Define \
+        your own in formats.toml, next to config.toml or in the dataset's folder."
 )]
-#[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
+#[allow(clippy::struct_excessive_bools, reason = "each is a command-line switch")]
 pub(super) struct ImportArgs {
     /// Files to import; - reads stdin
     #[arg(required_unless_present = "formats", value_name = "FILE")]
@@ -136,7 +136,7 @@ pub(super) fn run(args: &ImportArgs) -> Outcome {
     let location = LocationArgs { config: None, data: Some(into.clone()), remote: false, as_of: None };
     if let (Some(TokenName::Symbol(symbol)), false) = (&args.token, into.is_dir()) {
         let folder = into.display();
-        let reason = format!("`--token {symbol}`: `{folder}` has no dataset yet to look up a symbol; pass the address");
+        let reason = format!("`--token {symbol}`: `{folder}` has no dataset yet in which to look up the symbol; pass the address");
         return Err(Failure::Usage(reason));
     }
     let token = args.token.as_ref().map(|token| token.find_in(&location)).transpose()?;

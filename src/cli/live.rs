@@ -169,7 +169,7 @@ impl Watch {
             says.push(format!("applied: {}", now.join(", ")));
         }
         if !later.is_empty() {
-            says.push(format!("applied at the next start: {}", later.join(", ")));
+            says.push(format!("effective at the next start: {}", later.join(", ")));
         }
         if !overridden.is_empty() {
             says.push(format!("overridden by the command line: {}", overridden.join(", ")));

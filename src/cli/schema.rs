@@ -119,8 +119,8 @@ fn as_json(table: &TableSchema) -> Value {
 /// A `dataset.toml` template, valid without changes: the lines to fill in are comments.
 fn template(tables: &[&TableSchema]) -> String {
     let mut text = String::from(
-        "# Describes the dataset in this folder. Uncomment the lines you need; columns that already have tokendeck's names need none.\n\
-         title = \"\"\nlicense = \"\"\nsynthetic = false\n",
+        "# Describes the dataset in this folder. Uncomment the lines you need; columns that already have tokendeck's names need no \
+            line.\ntitle = \"\"\nlicense = \"\"\nsynthetic = false\n",
     );
     text.push_str("\n# Keys of a table, or of one of its columns:\n");
     for key in MAPPING_KEYS.iter().filter(|key| key.place != KeyPlace::Dataset) {

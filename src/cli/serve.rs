@@ -103,7 +103,7 @@ enum Ending {
 async fn wait_for_end(mut signals: StopSignals, reload: ReloadSignal, events: broadcast::Receiver<DeckEvent>, deck: &Arc<Deck>) -> Ending {
     tokio::select! {
         code = signals.next() => {
-            tracing::info!("shutting down after requests in progress");
+            tracing::info!("shutting down when the requests in progress have finished");
             tokio::spawn(async move { std::process::exit(signals.next().await.into()) });
             Ending::Signal(code)
         }

@@ -52,7 +52,7 @@ pub fn settings_table() -> String {
 fn wrapped(text: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
-        let line = lines.last_mut().expect("there is a line from the start");
+        let line = lines.last_mut().expect("there is always at least one line");
         if line.is_empty() {
             line.push_str(word);
         } else if line.chars().count() + word.chars().count() < WIDTH {

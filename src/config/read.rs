@@ -32,7 +32,7 @@ pub(super) struct Given<'a> {
 impl Given<'_> {
     /// Returns the given value, or the default.
     pub(super) fn value<T: SettingValue>(&self, section: &str, key: &str) -> T {
-        let row = SETTINGS.iter().find(|row| row.section == section && row.key == key).expect("the macro names rows of its own table");
+        let row = SETTINGS.iter().find(|row| row.section == section && row.key == key).expect("the macro uses only rows of its own table");
         let given = self.values.get(&(row.section, row.key)).and_then(|value| T::read(value, row.expect, &self.folder));
         given.unwrap_or_else(|| by_default(row))
     }
@@ -40,8 +40,8 @@ impl Given<'_> {
 
 /// Parses the default. Its paths are relative to the working directory, wherever the file is.
 fn by_default<T: SettingValue>(row: &SettingRow) -> T {
-    let value = DeValue::parse(row.default).expect("every default is TOML: the test of the defaults reads them all");
-    T::read(value.get_ref(), row.expect, Path::new("")).expect("every row accepts its default: the test of the defaults reads them all")
+    let value = DeValue::parse(row.default).expect("every default is valid TOML: a test parses all of them");
+    T::read(value.get_ref(), row.expect, Path::new("")).expect("every row accepts its default: a test checks all of them")
 }
 
 pub(super) fn read(file: Option<&Path>, text: &str, build: impl Fn(&Given<'_>) -> Config) -> Result<Config, String> {

@@ -24,7 +24,7 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("XDG_CACHE_HOME", "contains the cache, unless `cache.dir` is set"),
     ("XDG_DATA_HOME", "contains the demo data"),
     ("NO_COLOR", "disables colors"),
-    ("COLORFGBG", "says whether the terminal is dark or light, for the theme `auto`"),
+    ("COLORFGBG", "reports whether the terminal is dark or light, for the theme `auto`"),
 ];
 
 impl Config {

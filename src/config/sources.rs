@@ -104,7 +104,8 @@ pub const SOURCE_SETTINGS: &[SourceRow] = rows! {
     account: |value| text(value)?, "\"myaccount\"", "text", &[Azure], "storage account.";
     url: |value| text(value)?, "\"https://files.example.org/data\"", "a URL", &[Https, ClickHouse, Node, Provider], "prefix of the https URLs, ClickHouse's HTTP interface, the node's JSON-RPC endpoint, or the provider's base URL instead of its default.";
     url_env: |value| text(value)?, "\"NODE_URL\"", "the name of an environment variable", &[Node], "variable with its URL, if the URL contains a key.";
-    chain: |value| chain(value)?, "\"eth\"", "the name or id of a chain", &[Node], "its chain. If several nodes serve one chain, tokendeck tries them in the order of this file.";
+    chain: |value| chain(value)?, "\"eth\"", "the name or id of a chain", &[Node], "its chain. If several nodes serve the same chain, \
+        tokendeck tries them in the order of this file.";
     token_env: |value| text(value)?, "\"FILES_TOKEN\"", "the name of an environment variable", &[Https, Node, Provider], "variable with the token or key to send.";
     anonymous: |value| value.as_bool()?, "true", "true or false", &[], "Send requests without credentials.";
     insecure: |value| value.as_bool()?, "true", "true or false", &[], "Allow http:// to other machines too.";

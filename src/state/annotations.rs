@@ -51,7 +51,7 @@ impl AnnotationFile {
 }
 
 fn read(path: &Path) -> Result<Annotations, String> {
-    let refused = |why: String| format!("cannot read the levels and notes `{}`: {why}; repair it or move it away", path.display());
+    let refused = |why: String| format!("cannot read the levels and notes in `{}`: {why}; repair the file or move it away", path.display());
     let text = match read_whole_text(path, FILE_BYTES_MAX) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Annotations::new()),

@@ -185,7 +185,7 @@ fn a_time_that_is_none_and_an_endpoint_of_the_present_are_refused() {
     for (target, says) in [
         ("/tokens?as_of=yesterday", "`as_of` is `yesterday`; expected a day such as 2026-08-14, or a time such as 2026-08-14T09:30:00Z."),
         ("/tokens?as%5Fof=yesterday", "`as_of` is `yesterday`; expected a day such as 2026-08-14, or a time such as 2026-08-14T09:30:00Z."),
-        ("/tokens?as_of=2026-01-31&strict=true&nosuch=1", "Unknown parameter `nosuch`: "),
+        ("/tokens?as_of=2026-01-31&strict=true&nosuch=1", "Unknown parameter `nosuch`; this endpoint accepts "),
         ("/metrics?as_of=2026-01-31", "`as_of` is not available here: GET /metrics always uses current data."),
     ] {
         let body = answer(&api, target);

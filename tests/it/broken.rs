@@ -43,7 +43,7 @@ macro_rules! environments {
 
 const ENVIRONMENTS: &[Environment] = environments! {
     "no folder": READ 1 ["data", "tokendeck demo"] of [];
-    "a file for a folder": READ 1 ["data", "tokendeck demo"] of [("data", "not a folder")];
+    "a file for a folder": READ 1 ["`data` is not a folder"] of [("data", "not a folder")];
     "an empty folder": READ 1 ["data"] of [("data/.keep", "")];
     "a folder of other things": READ 1 ["data"] of [("data/photo.jpg", "\u{fffd}"), ("data/notes.txt", "hello")];
     "tables, but none of tokens": READ 1 ["tokens"] of [("data/gas.csv", "chain,usd_per_100k_gas\neth,1.5\n")];

@@ -148,7 +148,7 @@ impl Bench {
 
 /// The column in which a repeated row differs from the kept one; a cached table reports it for the first hundred only.
 fn differs(reason: &str) -> Option<(&str, &str)> {
-    let (before, after) = reason.split_once(" but another value in `")?;
+    let (before, after) = reason.split_once(" but a different value in `")?;
     Some((before, after.split_once('`')?.1))
 }
 

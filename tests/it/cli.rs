@@ -128,7 +128,7 @@ fn a_setting_that_was_removed_is_a_warning() {
     for (setting, warns) in [("verify = true", true), ("insecure = true", false)] {
         let node = "[sources.mainnet]\nkind = 'node'\nchain = 'eth'\nurl = 'http://127.0.0.1:1'\n";
         desk.write("config.toml", &format!("{node}{setting}\n"));
-        let (code, _, err) = desk.run(&["check", "--data", DEMO]);
+        let (code, _, err) = desk.run(&["check", DEMO]);
         let warning = "tokendeck: warning: `sources.mainnet.verify` no longer has an effect: ";
         assert_eq!((code, err.contains(warning)), (0, warns), "{err}");
     }

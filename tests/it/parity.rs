@@ -333,7 +333,17 @@ impl FrontEnds {
             assert_eq!(lasting(target, printed), lasting(target, &sent), "{target}");
         } else {
             let problem: Value = serde_json::from_slice(&sent).unwrap();
-            let expected = format!("tokendeck: {status} {}: {}\n", problem["code"].as_str().unwrap(), problem["detail"].as_str().unwrap());
+            // Its advice names a command where the API's names a request.
+            let detail = problem["detail"].as_str().unwrap();
+            let detail = detail.split_once("GET /").map_or_else(
+                || detail.to_owned(),
+                |(before, after)| {
+                    let target = after.split([' ', ',', ';', ')']).next().unwrap_or_default().trim_end_matches(['.', ':']);
+                    let word = model::command_line::shell_word(&format!("/{target}"));
+                    format!("{before}`tokendeck get {word}`{}", &after[target.len()..])
+                },
+            );
+            let expected = format!("tokendeck: {status} {}: {detail}\n", problem["code"].as_str().unwrap());
             assert_eq!((code, printed.as_slice(), said), (1, &b""[..], expected), "{target}");
         }
         (status, sent)

@@ -97,7 +97,7 @@ fn patterns_are_stepped_through_and_switched_off_by_key() {
     terminal.keys("n");
     terminal.see("◆");
     terminal.keys("uidfb");
-    terminal.see("all patterns found are of hidden kinds");
+    terminal.see("all patterns found are hidden");
     terminal.see_no("◆");
     terminal.keys("uidfb");
     terminal.see("◆");

@@ -77,7 +77,7 @@ fn code_like_that_of_the_datasets_scams_is_told_apart() {
         let answer = ask(&deck, asked[i].0).unwrap();
         answer.anomaly_detection.code_patterns.anomalies.iter().find(|text| text.starts_with("SIMILAR_TO_SCAM")).cloned()
     };
-    let said = "SIMILAR_TO_SCAM: its opcode mix resembles 30 known scams, and at most 0.5% of the 200 other tokens match them as closely \
+    let said = "SIMILAR_TO_SCAM: its opcode mix resembles that of 30 known scams, and at most 0.5% of the 200 other tokens match them as closely \
                 (scams, contracts)";
     assert_eq!(found(0).as_deref(), Some(said));
     assert_eq!(found(1), None);

@@ -49,8 +49,8 @@ fn summed(dataset: &dyn Data, token: &Address, addresses: &[Address], unit: f64)
     }
     if addresses.len() > ASKED_MAX {
         let detail = format!(
-            "The transfers of `{token}` are queried in place, for up to {ASKED_MAX} holders at once, and it has {}; set read = \"bring\" in \
-             dataset.toml.",
+            "The transfers of `{token}` are queried in place, which works for up to {ASKED_MAX} holders, but the token has {}; set read \
+                = \"bring\" in dataset.toml.",
             addresses.len()
         );
         return Err(Problem::new(Code::InvalidParameter, detail));

@@ -129,7 +129,7 @@ impl Indicator {
                     format!("expected a width of {} to {} standard deviations, as in {}", WIDTHS.start(), WIDTHS.end(), kind.usual)
                 })
             }
-            _ => Err(format!("expected the same numbers as in {}", kind.usual)),
+            _ => Err(format!("expected the same number of parameters as in {}", kind.usual)),
         }
     }
 

@@ -22,7 +22,7 @@ use query::question::parameter::{Parameter, ParameterKind, parameter};
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-pub(super) const FILE: Parameter = parameter("file", ParameterKind::Identifier, "File of the page.");
+pub(super) const FILE: Parameter = parameter("file", ParameterKind::Identifier, "Name of an asset of the documentation page.");
 
 const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 const CSS: &str = "text/css; charset=utf-8";
@@ -82,7 +82,7 @@ fn answer(call: &Call<'_>, kind: &'static str, (bytes, etag): &Tagged) -> Answer
     if !call.api.options.docs {
         return Err(Problem::new(
             Code::RouteNotFound,
-            "This page is disabled by `api.docs` in config.toml. GET /openapi.json returns the document.",
+            "This page is disabled by `api.docs` in config.toml. GET /openapi.json returns the OpenAPI document.",
         ));
     }
     let mut reply = reply::tagged(bytes, etag, call.if_none_match);

@@ -45,7 +45,7 @@ impl Verb {
 
 /// An endpoint.
 #[derive(Debug, Clone, Copy)]
-#[expect(clippy::struct_excessive_bools, reason = "a row of a table: each says yes or no to one question")]
+#[expect(clippy::struct_excessive_bools, reason = "a row of a table: each flag is an independent yes-or-no property")]
 pub struct Endpoint {
     pub verb: Verb,
     /// Its placeholders are the path parameters.

@@ -45,7 +45,7 @@ pub const EVENTS: &[EventKind] = &[
     EventKind { name: FEED, meaning: "Rows of a live table were fetched.", data: SchemaGenerator::subschema_for::<FeedRefreshed> },
     EventKind {
         name: FEED_FAILED,
-        meaning: "Rows of a live table could not be fetched, or only in part; the previous rows stay.",
+        meaning: "Some or all rows of a live table could not be fetched; the previous rows remain.",
         data: SchemaGenerator::subschema_for::<FeedFailed>,
     },
     EventKind { name: FIRED, meaning: "An alert fired for a token.", data: SchemaGenerator::subschema_for::<FiredAlert> },

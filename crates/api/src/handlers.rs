@@ -223,7 +223,7 @@ pub(super) struct Health {
     stale: bool,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde requires this signature")]
 fn is_false(stale: &bool) -> bool {
     !stale
 }
@@ -236,7 +236,7 @@ pub(super) fn healthz(call: &Call<'_>) -> Answered {
     )?))
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "every handler answers alike")]
+#[expect(clippy::unnecessary_wraps, reason = "all handlers have the same return type")]
 pub(super) fn metrics(call: &Call<'_>) -> Answered {
     Ok(HandlerStep::Now(reply::reply(200, "text/plain; version=0.0.4; charset=utf-8", call.api.metrics.text(&call.api.deck))))
 }

@@ -101,7 +101,7 @@ async fn exchange(api: Arc<Api>, headers: HeaderMap, body: Bytes) -> Result<Repl
     let (status, code, says) = match (status, is_json) {
         (415, false) => (400, ErrorCode::PARSE_ERROR, Cow::Borrowed("The body is not JSON; expected one JSON-RPC message.")),
         (415, true) => {
-            (400, ErrorCode::INVALID_REQUEST, "The body is not a message of the protocol; expected one JSON-RPC message.".into())
+            (400, ErrorCode::INVALID_REQUEST, "The body is JSON but not a valid protocol message; expected one JSON-RPC message.".into())
         }
         (status, _) => (status, ErrorCode::INVALID_REQUEST, String::from_utf8_lossy(&body)),
     };

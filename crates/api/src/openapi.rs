@@ -38,7 +38,7 @@ pub(super) fn etag(bytes: &[u8]) -> String {
 /// An example answer per endpoint name. A test checks them against the demo data.
 static EXAMPLES: LazyLock<Map<String, Value>> = LazyLock::new(|| serde_json::from_str(include_str!("examples.json")).unwrap_or_default());
 
-#[expect(clippy::unnecessary_wraps, reason = "every handler answers alike")]
+#[expect(clippy::unnecessary_wraps, reason = "all handlers have the same return type")]
 pub(super) fn answer(call: &Call<'_>) -> Answered {
     let (text, etag) = DOCUMENT.get_or_init(|| {
         let text = serde_json::to_vec(&document(call.api.router.endpoints)).unwrap_or_default();
@@ -156,10 +156,10 @@ fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator, bodies: &mut Sc
 
 /// Returns the responses of an endpoint by status.
 fn answers(endpoint: &Endpoint, schemas: &mut SchemaGenerator) -> Map<String, Value> {
-    let mut headers = json!({ "x-request-id": text_header("The request's id if it sent one, otherwise a new one.") });
+    let mut headers = json!({ "x-request-id": text_header("The request id that the client sent, or a new one.") });
     let mut answers = Map::new();
     if endpoint.tagged {
-        headers["etag"] = text_header("Identifies this response; unchanged as long as the data is.");
+        headers["etag"] = text_header("Identifies this response; does not change until the data changes.");
         let unchanged = json!({ "description": "Not modified: `If-None-Match` matches the response.", "headers": headers.clone() });
         answers.insert("304".into(), unchanged);
     }
@@ -174,7 +174,7 @@ fn answers(endpoint: &Endpoint, schemas: &mut SchemaGenerator) -> Map<String, Va
         headers["x-data-as-of"] = text_header(meaning);
     }
     if endpoint.paged() {
-        headers["link"] = text_header("RFC 8288 links to other pages, such as `next`; for candles, to earlier ones.");
+        headers["link"] = text_header("RFC 8288 links to other pages, such as `next`; for candles, to earlier candles.");
     }
     if endpoint.status == 202 {
         headers["location"] = text_header("The job's path.");

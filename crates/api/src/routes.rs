@@ -208,7 +208,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
         open: true,
         tagged: true,
         parameters: &[docs::FILE],
-        ..plain("/docs/{file}", "docs_file", "Get an asset of that page.", Content::Files(docs::FILES), Plain(docs::file))
+        ..plain("/docs/{file}", "docs_file", "Get an asset of the documentation page.", Content::Files(docs::FILES), Plain(docs::file))
     },
     plain("/metrics", "metrics", "Get Prometheus metrics.", Content::Text("text/plain; version=0.0.4"), Plain(handlers::metrics)),
 ];

@@ -49,15 +49,13 @@ fn endings(market: &DemoMarket, text: &mut String) {
 
 pub(super) fn text(market: &DemoMarket, written: &[DemoFile]) -> String {
     let mut text = format!(
-        "# Demo market\n\n\
-         A synthetic market, written by\n\n    {}\n\n\
-         The command writes the same bytes whenever you run it. The data ends at 2026-11-15T00:00Z, whatever the date.\n\n\
-         **Nothing here is a quotation.** Prices, supplies, holders, wallets, opinion leaders, posts, pools and their addresses, liquidity,\n\
-         volumes, yields and gas are invented, and so are all exchanges, bridges and lockers in the labels. The names of yield protocols are\n\
-         real, but their values are not. Invented tokens with a story have a contract that is a few weeks old but candles for the whole\n\
-         period, so that their patterns can be shown; a token's age is that of its contract. The data has the same license as the program\n\
-         (MIT).\n\n\
-         ## Tables\n\n| file | rows | contents |\n|---|---:|---|\n",
+        "# Demo market\n\nA synthetic market, written by\n\n    {}\n\nThe command writes the same bytes whenever you run it. The data \
+            ends at 2026-11-15T00:00Z, whatever the date.\n\n**No price here is a real quote.** Prices, supplies, holders, wallets, \
+            opinion leaders, posts, pools and their addresses, liquidity,\nvolumes, yields and gas are invented, and so are all \
+            exchanges, bridges and lockers in the labels. The names of yield protocols are\nreal, but their values are not. Invented \
+            tokens with a history (see Tokens) have a contract that is a few weeks old but\ncandles for the whole period, so that their \
+            patterns can be shown; a token's age is its contract's age. The data has the same\nlicense as the program (MIT).\n\n## \
+            Tables\n\n| file | rows | contents |\n|---|---:|---|\n",
         command(&market.options)
     );
     // Writing into a String cannot fail.
@@ -71,15 +69,12 @@ pub(super) fn text(market: &DemoMarket, written: &[DemoFile]) -> String {
              are random.\n\n\
              | shape | tokens |\n|---|---|\n";
     endings(market, &mut text);
-    text += "\n## Tokens\n\n\
-             Tokens with `listed = true` exist, except those named below: address, symbol, name, chain and decimals are facts; price and\n\
-             supply have only a realistic magnitude. Tokens with `listed = false` do not exist: their names are invented and their\n\
-             addresses come from the seed, including the tokens that look like scams. Any resemblance to the name of a real project is\n\
-             coincidence.\n\n\
-             The following tokens do not exist either. They have contracts, written for this program, and a history; `contracts`, `scams`,\n\
-             `pool_events`, `locks` and `funding` are entirely invented, including every address in them. The listed tokens among them\n\
-             represent well-known tokens.\n\n\
-             | token | listed | contract | history |\n|---|---|---|---|\n";
+    text += "\n## Tokens\n\nTokens with `listed = true` exist, except those named below: address, symbol, name, chain and decimals are \
+        facts; price and\nsupply have only a realistic magnitude. Tokens with `listed = false` do not exist: their names are invented \
+        and their\naddresses come from the seed, including the tokens that look like scams. Any resemblance to the name of a real \
+        project is\ncoincidental.\n\nThe following tokens do not exist either. They have contracts, written for this program, and a \
+        history; `contracts`, `scams`,\n`pool_events`, `locks` and `funding` are entirely invented, including every address in them. \
+        The listed tokens among them\nrepresent well-known tokens.\n\n| token | listed | contract | history |\n|---|---|---|---|\n";
     for (token, story) in with_story(market).filter(|(token, _)| stories::invented(token)) {
         let does = contract(story.contract).map_or("", |contract| contract.what);
         let listed = if story.listed { "yes" } else { "no" };

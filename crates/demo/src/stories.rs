@@ -50,10 +50,10 @@ impl Story {
     pub(super) fn summary(&self) -> &'static str {
         match self.scenario {
             Scenario::Market | Scenario::Widespread => "wallets bought, sold and transferred it",
-            Scenario::Honeypot => "many wallets bought, their sells failed, the deployer's friends sold",
+            Scenario::Honeypot => "many wallets bought but could not sell; the deployer's friends sold",
             Scenario::Rug => "the deployer removed the liquidity",
             Scenario::Wash => "a ring of wallets traded the same tokens in circles",
-            Scenario::Sybil => "the deployer's wallets pose as many holders",
+            Scenario::Sybil => "the deployer's wallets posed as independent holders",
             Scenario::Airdrop => "hundreds of wallets received the same amount unsolicited",
         }
     }

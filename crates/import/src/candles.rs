@@ -50,7 +50,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         Some(((*ours).to_owned(), rule.from.clone()?))
     });
     let said: Vec<(String, String)> = file.options.map.iter().cloned().chain(described).collect();
-    let mut found = columns(sheet, &said, file.format.ends)?.ok_or("has no time column and four price columns that fit together")?;
+    let mut found = columns(sheet, &said, file.format.ends)?.ok_or("lacks a time column and four price columns that fit together")?;
     if file.format.ends && found.placed.ended.is_none() {
         return Err(grid::TOO_FEW.into());
     }
@@ -86,8 +86,8 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         return Err(refusal(
             sheet,
             &format!(
-                "{:.1}% of its first rows have the time of another row but other prices, so it contains several series without a \
-                 recognized column that separates them",
+                "{:.1}% of its first rows have the same time as another row but different prices, so it contains several series without \
+                    a recognized column that separates them",
                 repeated * 100.0
             ),
             "choose one with --pick COLUMN=VALUE, where COLUMN separates the series",
@@ -106,8 +106,8 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
 
 /// The note on the times of HistData, whose files name no zone.
 fn eastern(file: &FileToImport<'_>) -> Option<String> {
-    let says = "assumed: its times are in UTC; files with such names are usually from HistData, in Eastern Standard Time (5 hours behind UTC all \
-                year); if this one is, pass --timezone EST";
+    let says = "assumed: its times are in UTC; files with such names are usually from HistData, whose times are in Eastern Standard Time \
+        (5 hours behind UTC all year); if the times of this file are too, pass --timezone EST";
     (file.options.timezone.is_none() && file.sniffed.name.to_uppercase().contains("DAT_ASCII_")).then(|| says.to_owned())
 }
 

@@ -171,10 +171,10 @@ mod tests {
                 "]\ncolumns = { value = { from = 'v', unit = 'whole' } }\n",
                 "]\ncolumns = { value = { from = 'v', unit = 'whole', approximate = true } }\n",
             ),
-            ("]\ncolumns = { chain = 'c' }\n", "]\ncolumns = { chain = 'c', value = { approximate = true } }\n"),
+            ("]\ncolumns = { status = 's' }\n", "]\ncolumns = { status = 's', value = { approximate = true } }\n"),
             ("]\ncolumns.value.from = 'v'\n", "]\ncolumns.value.approximate = true\ncolumns.value.from = 'v'\n"),
             (".columns]\nvalue = 'v'\n", ".columns]\nvalue = { from = 'v', approximate = true }\n"),
-            (".columns]\nchain = 'c'\n", ".columns]\nvalue.approximate = true\nchain = 'c'\n"),
+            (".columns]\nstatus = 's'\n", ".columns]\nvalue.approximate = true\nstatus = 's'\n"),
             (".columns.value]\nfrom = 'v'\n", ".columns.value]\napproximate = true\nfrom = 'v'\n"),
         ] {
             let text = format!("{header}{columns}");

@@ -240,7 +240,7 @@ impl Run<'_> {
                 let (column, value) = repeat.differs.clone().unzip();
                 let reason = match column {
                     Some(column) => format!(
-                        "a later row has the same {key} but another value in `{column}`; the later row is kept, this one is excluded"
+                        "a later row has the same {key} but a different value in `{column}`; the later row is kept, this one is excluded"
                     ),
                     None => format!("a later row has the same {key}; the later row is kept, this one is excluded"),
                 };

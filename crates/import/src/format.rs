@@ -239,19 +239,19 @@ impl<'a> FileToImport<'a> {
             return Ok(());
         };
         let name = &sheet.names[at];
-        let what = if found.len() > 1 { "several tokens" } else { "another token than --token says" };
+        let what = if found.len() > 1 { "several tokens" } else { "a token other than --token" };
         let reason = format!(
             "has rows of {what}: `{name}` has {}, but all rows would be imported as those of one token",
             few(found.iter().map(|token| format!("`{token}`")), 3)
         );
         if found.iter().any(|token| address(token).is_some()) {
-            let reason = format!("{reason}; map that column with --map token_address, or pass --broken-too if they are of one token");
+            let reason = format!("{reason}; map that column with --map token_address, or pass --broken-too if they belong to one token");
             return Err(Refusal::new(reason).say("map", format!("token_address={name}")));
         }
         let said = self.hints.token.and_then(|token| self.tokens.symbol(&token));
         let picked = found.into_iter().find(|token| said.as_deref().is_some_and(|said| alike(said, token)));
         let pick = format!("{name}={}", picked.as_deref().unwrap_or(VALUE));
-        Err(Refusal::new(format!("{reason}; choose one with --pick, or pass --broken-too if they are of one token")).say("pick", pick))
+        Err(Refusal::new(format!("{reason}; choose one with --pick, or pass --broken-too if they belong to one token")).say("pick", pick))
     }
 
     /// Assigns a contract's token to holders or transfers: by a column, by an address next to the table, or by the file's name or the
@@ -284,7 +284,10 @@ impl<'a> FileToImport<'a> {
         let found = Some(token.address);
         let mut plan = ImportPlan::default().about(token);
         if name != self.sniffed.name {
-            plan = plan.saying("the address in its name is of an account, which most of its rows have, and not of the token");
+            plan = plan.saying(
+                "the address in its name is that of an account, which appears in most of its rows, and not that of the \
+                token",
+            );
         }
         Ok((plan, take, found))
     }
@@ -321,7 +324,7 @@ impl ImportPlan {
     pub(super) fn about(mut self, token: TokenMatch) -> Self {
         self.says.insert(0, format!("token {}, {}", token.told(), token.says));
         if token.multiplier > 1.0 {
-            self.says.push(format!("its prices are for {0} tokens, so prices are divided and volumes multiplied by {0}", token.multiplier));
+            self.says.push(format!("its prices are per {0} tokens, so prices are divided and volumes multiplied by {0}", token.multiplier));
         }
         self.token = Some(token);
         self

@@ -197,5 +197,5 @@ pub fn table_name(text: &str) -> Result<String, String> {
 /// Parses a token's decimals, 0 to 77.
 pub fn decimals(text: &str) -> Result<u32, String> {
     filled(text)?;
-    text.parse().ok().filter(|decimals| *decimals <= 77).ok_or_else(|| format!("`{text}`: expected decimals from 0 to 77"))
+    text.parse().ok().filter(|decimals| *decimals <= 77).ok_or_else(|| format!("`{text}`: expected a number of decimals from 0 to 77"))
 }

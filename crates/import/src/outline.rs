@@ -42,7 +42,7 @@ impl Outline {
             // Python's dictionaries and lists, in which texts have single quotes.
             let first = text.iter().find(|byte| !byte.is_ascii_whitespace() && !b"[{(".contains(byte));
             if first == Some(&b'\'') {
-                return "has texts in single quotes, as Python prints them, and so is not JSON; in Python, write it with `json.dump`"
+                return "has strings in single quotes, as Python prints them, so it is not JSON; in Python, write it with `json.dump`"
                     .to_owned();
             }
             format!("is not complete JSON: {error}; download it again")
@@ -87,7 +87,7 @@ impl fmt::Display for Outline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("JSON: ")?;
         match &self.0.first().map(|(_, node)| node) {
-            Some(OutlineNode::Object(members)) if *members > MEMBERS => write!(f, "an object of {members} fields"),
+            Some(OutlineNode::Object(members)) if *members > MEMBERS => write!(f, "an object with {members} fields"),
             Some(OutlineNode::Object(_)) => {
                 let names: Vec<String> = self
                     .0
@@ -103,7 +103,7 @@ impl fmt::Display for Outline {
                 let names: Vec<String> = keys.iter().take(12).map(|key| format!("`{key}`")).collect();
                 write!(f, "a list of objects with {}", names.join(", "))
             }
-            Some(OutlineNode::List(First::List(length))) => write!(f, "a list of lists of {length}"),
+            Some(OutlineNode::List(First::List(length))) => write!(f, "a list of lists with {length} elements"),
             Some(OutlineNode::List(First::Nothing)) => f.write_str("an empty list"),
             Some(OutlineNode::List(First::Other)) => f.write_str("a list of single values"),
             _ => f.write_str("a single value"),
@@ -155,12 +155,12 @@ mod tests {
         assert_eq!((outline.text("data.id"), outline.list("none")), (Some("x"), Some(&First::Nothing)));
         assert_eq!(outline.to_string(), "JSON: an object with `data`, `none`, `tokens`");
         let many: Vec<String> = (0..65).map(|i| format!("\"{i}\":1")).collect();
-        assert_eq!(Outline::of(format!("{{{}}}", many.join(",")).as_bytes()).unwrap().to_string(), "JSON: an object of 65 fields");
+        assert_eq!(Outline::of(format!("{{{}}}", many.join(",")).as_bytes()).unwrap().to_string(), "JSON: an object with 65 fields");
         for (text, expected) in [
             ("[[1,2],[3,", "is not complete JSON: "),
             ("[{\"a\":\"it's", "is not complete JSON: "),
-            (" [{'a': None}]", "has texts in single quotes"),
-            ("[('0x1', True)]", "has texts in single quotes"),
+            (" [{'a': None}]", "has strings in single quotes"),
+            ("[('0x1', True)]", "has strings in single quotes"),
         ] {
             assert!(Outline::of(text.as_bytes()).unwrap_err().starts_with(expected), "{text}");
         }

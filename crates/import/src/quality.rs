@@ -95,7 +95,7 @@ fn two_lengths(findings: &Findings) -> Option<Flaw> {
 fn months(findings: &Findings) -> Option<Flaw> {
     let reason = named("months").reason();
     findings.kept().iter().find(|finding| finding.reason == reason)?;
-    let what = "contains monthly candles, but months differ in length and candles must have one length, such as 1d or 1w";
+    let what = "contains monthly candles, but months differ in length, and all candles must have the same length, such as 1d or 1w";
     let advice = "; use daily or weekly candles, or pass --broken-too to import all rows as one length";
     Some(Flaw { what: what.to_owned(), advice: advice.to_owned(), column: None })
 }
@@ -125,7 +125,7 @@ fn unreadable_column(table: &str, amount: &RowCounts, findings: &Findings) -> Op
         let value: String = finding.value.iter().flat_map(|value| value.chars()).take(60).collect();
         format!("; the first is row {}, `{value}`: {}", finding.row.unwrap_or_default(), finding.reason)
     });
-    let what = format!("has {cells} of {filled} cells that cannot be read as `{column}`{shown}");
+    let what = format!("contains {cells} cells, out of {filled}, that cannot be read as `{column}`{shown}");
     Some(Flaw { what, advice: advice(table), column: can_lack(found).then_some(*column) })
 }
 
@@ -137,7 +137,7 @@ fn lost_amounts(amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
     }
     let first = findings.kept().iter().find(|finding| finding.reason == NO_DECIMALS).and_then(|finding| finding.row);
     let what = format!(
-        "has {lost} of {} rows whose amounts are left empty, as the decimals of their tokens are unknown (the first is row {})",
+        "contains {lost} rows, out of {}, whose amounts are left empty, as the decimals of their tokens are unknown (the first is row {})",
         amount.rows,
         first.unwrap_or_default()
     );
@@ -150,8 +150,8 @@ pub(super) fn replacing(replaced: u64, rows: u64, other: &str) -> Option<Refusal
     // No command is suggested: it would mix the series.
     many.then(|| {
         Refusal::new(format!(
-            "has {replaced} of {rows} candles at the same times as `{other}` but with other values, and a token has only one series; \
-             save the part you need as a separate file, or pass --broken-too to let later candles replace earlier ones"
+            "contains {replaced} candles, out of {rows}, at the same times as `{other}` but with different values, and a token has only \
+                one series; save the part you need as a separate file, or pass --broken-too to let later candles replace earlier ones"
         ))
     })
 }
@@ -168,9 +168,9 @@ pub(super) fn conflicting(table: &str, conflicts: &[&Repeat], rows: u64, movemen
         let asked = if movements.is_empty() { None } else { Some(repeats::are_these_transfers(movements)) };
         let asked = asked.as_deref().unwrap_or("check that each row is the balance of one holder");
         let reason = format!(
-            "has {count} of {rows} rows whose holder appears again with another balance (the first is row {first}{shown}); {asked}. If \
-             the rows are transfers, import them with --as transfers, and with --map for its columns; to use the last balance of each \
-             holder, pass --broken-too"
+            "contains {count} rows, out of {rows}, whose holder appears again with a different balance (the first is row \
+                {first}{shown}); {asked}. If the rows are transfers, import them with --as transfers, and with --map for their columns; \
+                to use the last balance of each holder, pass --broken-too"
         );
         // No command is suggested: it would record an arbitrary row of each holder as the balance.
         return Some(Refusal::new(reason));
@@ -181,17 +181,17 @@ pub(super) fn conflicting(table: &str, conflicts: &[&Repeat], rows: u64, movemen
         let figures = told().filter(|(column, _)| FIGURES.contains(column)).count();
         return (figures * 2 > told().count()).then(|| {
             Refusal::new(format!(
-                "has {count} of {rows} rows whose token appears again with another value (the first is row {first}{shown}): it lists \
-                 tokens at several times, but a dataset has one row per token; import only the last day, or pass --broken-too to use \
-                 the last row of each token"
+                "contains {count} rows, out of {rows}, whose token appears again with a different value (the first is row \
+                    {first}{shown}): it lists tokens at several times, but a dataset has one row per token; import only the last day, \
+                    or pass --broken-too to use the last row of each token"
             ))
         });
     }
     Some({
         Refusal::new(format!(
-            "has {count} of {rows} rows with the time of another row but other prices (the first is row {first}{shown}): it contains \
-             several series without a recognized column that separates them; choose one with --pick COLUMN=VALUE, split the file, or \
-             pass --broken-too to use the last row of each time"
+            "contains {count} rows, out of {rows}, with the same time as another row but different prices (the first is row \
+                {first}{shown}): it contains several series without a recognized column that separates them; choose one with --pick \
+                COLUMN=VALUE, split the file, or pass --broken-too to use the last row for each time"
         ))
         .say("pick", format!("{COLUMN}={VALUE}"))
         .lines("[tables.candles] where = { COLUMN = \"VALUE\" }")

@@ -23,7 +23,7 @@ pub const PLACEHOLDERS: &[(&str, &str)] = &[
     (ADDRESS, "the token's contract address"),
     (COLUMN, "a column of the file"),
     (OURS, "a tokendeck column, as listed by `tokendeck schema TABLE`"),
-    (VALUE, "the value of the rows to import"),
+    (VALUE, "the value in the rows to import"),
     (TABLE, "a tokendeck table, as listed by `tokendeck schema`"),
     (CHAIN, "a chain, as listed by `tokendeck schema --chains`"),
     (DEX, "the DEX, such as uniswap-v3"),

@@ -338,7 +338,7 @@ impl Sniffed {
             Ok(batch) => {
                 let batch = batch.filter(|batch| batch.height > 0)?;
                 let open = batch.malformed.iter().any(|(row, reason)| *row == 0 && reason.contains("quote is never closed"));
-                let long = || format!("has a first row longer than {} KiB, which no table has; check its line ends", LOOKED >> 10);
+                let long = || format!("has a first row longer than {} KiB, which no table has; check its line endings", LOOKED >> 10);
                 let open_quote = "has a quote in row 1 that is never closed; close or remove the quote";
                 if open { Some(open_quote.to_owned()) } else { sample.get(1).is_none().then(long) }
             }

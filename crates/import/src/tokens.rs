@@ -10,7 +10,7 @@ use super::{
     refusal::{ADDRESS, Refusal},
     report::few,
 };
-use model::{address::Address, chain::Chain, rows::TokenRow};
+use model::{address::Address, chain::Chain, format::many, rows::TokenRow};
 use store::frame_rows::FromFrame;
 
 /// Maximum number of shared symbols reported, and of tokens reported for each.
@@ -192,7 +192,8 @@ impl KnownTokens {
         let count = found.len();
         let mut says: Vec<String> = found.into_iter().take(SHARING_SHOWN).collect();
         if count > says.len() {
-            says.push(format!("and {} more symbols are shared by several tokens", count - says.len()));
+            let more = many((count - says.len()) as u64, "more symbol is", "more symbols are");
+            says.push(format!("and {more} shared by several tokens"));
         }
         says.push(
             "all of them are imported; a file that names such a symbol needs --token, unless only one of the tokens has `listed = \
@@ -270,7 +271,7 @@ impl KnownTokens {
                 _ => format!("from {by}"),
             };
             if let Some(other) = named {
-                says.push_str(&format!("; warning: its name has {other}, which is taken for an account or a pool, not for the token"));
+                says.push_str(&format!("; warning: its name contains {other}, which is assumed to be an account or a pool, not the token"));
             }
             return Ok(found(address, known.or(symbol), TokenFoundBy::Said, says));
         }

@@ -34,7 +34,7 @@ pub(super) fn as_written(sheet: &Sheet, mut plan: ImportPlan) -> ImportPlan {
         plan.takes.push(take);
     }
     if sheet.zone.is_some() && !plan.says.iter().any(|says| says.contains("--timezone")) {
-        plan.says.push("--timezone is ignored, as no time of day in the file is without a time zone".to_owned());
+        plan.says.push("--timezone is ignored, as the file contains no time of day without a time zone".to_owned());
     }
     plan
 }

@@ -166,7 +166,7 @@ impl Asker<'_> {
                 WebAnswer::Body { bytes, version } => (bytes, version),
                 WebAnswer::Unchanged => return Ok(None),
                 WebAnswer::Unknown if ask.request.each == Each::Once => {
-                    return Err(AskFault::of_service("rejected the request; check its description"));
+                    return Err(AskFault::of_service("rejected the request; check the provider's description"));
                 }
                 WebAnswer::Unknown => return Err(AskOutcome::Unknown),
             };

@@ -227,7 +227,7 @@ fn until(frame: DataFrame, table: &str, present: Option<i64>, notes: &mut Vec<St
     if future == 0 {
         return Ok(frame);
     }
-    notes.push(format!("{} in the future excluded, according to this machine's clock", many(future, "candle", "candles")));
+    notes.push(format!("excluded {} dated in the future, according to this machine's clock", many(future, "candle", "candles")));
     filtered(&frame, kept)
 }
 

@@ -345,7 +345,7 @@ fn candles_of_the_future_are_left_out_and_told() {
     let report = setup.refresh();
     assert_eq!(setup.candles().last(), Some(&(20_000, 2.0)));
     let notes: Vec<&String> = report.tables.iter().flat_map(|table| &table.notes).collect();
-    assert!(notes.iter().any(|note| *note == "2 candles in the future excluded, according to this machine's clock"), "{notes:?}");
+    assert!(notes.iter().any(|note| *note == "excluded 2 candles dated in the future, according to this machine's clock"), "{notes:?}");
 }
 
 #[test]

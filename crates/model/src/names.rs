@@ -32,7 +32,7 @@ pub fn refusal(name: &str) -> String {
     if name.len() > BYTES_MAX {
         format!("the column's name is too long: expected up to {BYTES_MAX} bytes")
     } else {
-        format!("the program already holds {MAX} column names, the most it can; restart it to load others")
+        format!("tokendeck already has {MAX} column names in memory, the maximum; restart it to load others")
     }
 }
 

@@ -23,7 +23,7 @@ pub struct TableSchema {
     /// The schema's name of a column takes precedence over its aliases: a lake's `address` beside `token_address` is another thing. In
     /// other tables the two would be ambiguous.
     pub ours_first: bool,
-    /// Whether the rows may stay at an engine and be queried there.
+    /// Whether the rows may remain on a database server and be queried there.
     pub in_place: bool,
     pub from_node: Option<FromNode>,
 }
@@ -40,7 +40,7 @@ pub enum FromNode {
 pub enum Known {
     /// Each row has a time.
     Dated(RowTime),
-    /// Groups of columns have a time, in the column named first; without it they are current values.
+    /// Groups of columns have a time, in the column named first; rows that lack it have current values.
     Figures(&'static [(&'static str, &'static [&'static str])]),
     /// Rows say nothing about the state of a market at some time.
     Always,

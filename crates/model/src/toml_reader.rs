@@ -175,13 +175,13 @@ impl<'a> TomlEntry<'a> {
 
     /// One or several scalars, as text.
     pub fn scalars(&self) -> Result<Vec<String>, TomlError> {
-        one_or_several(self.value, scalar).ok_or_else(|| self.wrong("must be text, a number, or a list of texts and numbers"))
+        one_or_several(self.value, scalar).ok_or_else(|| self.wrong("must be a string, a number, or a list of strings and numbers"))
     }
 
     /// One or several texts.
     pub fn texts(&self) -> Result<Vec<String>, TomlError> {
         let texts = one_or_several(self.value, |value| value.as_str().map(str::to_owned));
-        texts.filter(|texts| !texts.is_empty()).ok_or_else(|| self.wrong("must be text or a list of texts"))
+        texts.filter(|texts| !texts.is_empty()).ok_or_else(|| self.wrong("must be a string or a list of strings"))
     }
 }
 

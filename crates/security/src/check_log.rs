@@ -40,10 +40,10 @@ needs! {
     Transfers "transfers" "no transfer data" "add the token's rows to `transfers`";
     Holders "holders" "no holder data" "add the token's rows to `holders`";
     Scams "scams.bytecode" "no known scams to compare with" "add a table `scams` with `bytecode`";
-    Liquidity "pools.liquidity" "no liquidity of the token or tokens of its name" "add `liquidity` to `pools`";
+    Liquidity "pools.liquidity" "no liquidity data for the token or for tokens with its name" "add `liquidity` to `pools`";
     Pools "pools" "no pool in the data" "add the token's pools to `pools`, or to `labels` with the label `liquidity_pool`";
     OwnPools "pools" "not the base token of any pool" "add `pools` rows with it as the base token";
-    Trades "transfers" "no transfers with pools where it is the base token" "add the transfers from and to its pools to `transfers`";
+    Trades "transfers" "no transfers to or from pools where it is the base token" "add the transfers to and from its pools to `transfers`";
     Launch "pool_events" "the first liquidity of its pools is unknown" "add all events of its pools, from the first, to `pool_events`";
     PoolEvents "pool_events" "no pool events" "add the events of the token's pools to `pool_events`";
     Status "transfers.status" "no transfer status" "add the column `status` to `transfers`, with failed transfers included";

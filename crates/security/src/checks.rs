@@ -152,14 +152,20 @@ pub fn executed(report: &CodeReport, log: &mut CheckLog) {
     // The first measurement recorded for a check is shown.
     for (code, place) in report.unwritten.iter().filter(|_| report.conclusive) {
         let would = if *code == AnomalyCode::TaxRaisable { "tax" } else { "block" };
-        log.saw(*code, format!("a sell reads {place}; another value there would {would} the sell, but no call was found that changes it"));
+        log.saw(
+            *code,
+            format!(
+                "a sell reads {place}; a different value there would {would} the sell, but no call that changes it was \
+            found"
+            ),
+        );
         log.remark(*code);
     }
     let aware = report.anomalies.iter().any(|found| found.code == AnomalyCode::SimulatorAware);
     if aware && report.anomalies.iter().all(|found| found.code != AnomalyCode::SellBlocked) {
         log.unsure(
             AnomalyCode::SellBlocked,
-            "contracts: the result of a sell depends on the conditions; see Detects simulation (SIMULATOR_AWARE)",
+            "contracts: the result of a sell depends on the simulated conditions; see Detects simulation (SIMULATOR_AWARE)",
         );
     }
     let functions = report.selectors.len();
@@ -191,7 +197,11 @@ pub fn executed(report: &CodeReport, log: &mut CheckLog) {
     }
     match taxes.sell {
         Some(tax) => log.saw(AnomalyCode::SellTax, format!("{} sell tax", percent(tax))),
-        None if report.simulation.is_some() => log.unsure(AnomalyCode::SellTax, "contracts: the pool's events do not show what arrived"),
+        None if report.simulation.is_some() => log.unsure(
+            AnomalyCode::SellTax,
+            "contracts: the pool's events do not show the amount \
+            received",
+        ),
         // The trial sold, or tried to: what it could not do is no lack of data.
         None if report.unfinished.is_empty() => {
             log.unsure(AnomalyCode::SellTax, "contracts: no simulated sell succeeded, so there is no tax to measure");

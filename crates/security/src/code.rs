@@ -290,28 +290,37 @@ fn proxy(shape: &mut CodeShape, input: &CodeInput<'_>, report: &mut CodeReport) 
             Some(UpgradedBy::Nobody) => {
                 (0.0, "it is a proxy, but the contract behind it can no longer be replaced".to_owned(), PowerHolder::Nobody)
             }
-            Some(UpgradedBy::Person(who)) => {
-                (1.0, format!("it is an upgradeable proxy: one account, {who}, can replace its contract at any time"), PowerHolder::Account)
-            }
+            Some(UpgradedBy::Person(who)) => (
+                1.0,
+                format!("it is an upgradeable proxy: one account, {who}, can replace the contract behind it at any time"),
+                PowerHolder::Account,
+            ),
             Some(UpgradedBy::Announced(who, wait)) if *wait >= NOTICE_MIN => {
                 let wait = waiting(*wait);
-                let text =
-                    format!("it is an upgradeable proxy: one account, {who}, can replace its contract {wait} after announcing it on-chain");
+                let text = format!(
+                    "it is an upgradeable proxy: one account, {who}, can replace the contract behind it {wait} after announcing \
+                        the change on-chain"
+                );
                 (0.4, text, PowerHolder::Account)
             }
             Some(UpgradedBy::Announced(who, wait)) => {
                 let wait = waiting(*wait);
-                let text =
-                    format!("it is an upgradeable proxy: one account, {who}, can replace its contract only {wait} after announcing it");
+                let text = format!(
+                    "it is an upgradeable proxy: one account, {who}, can replace the contract behind it only {wait} after \
+                        announcing the change"
+                );
                 (1.0, text, PowerHolder::Account)
             }
             Some(UpgradedBy::Contract(who, delay)) => {
                 let text = match delay {
                     Some(delay) => {
                         let delay = waiting(*delay);
-                        format!("it is an upgradeable proxy: a contract, {who}, can replace its contract after a timelock of {delay}")
+                        format!(
+                            "it is an upgradeable proxy: a contract, {who}, can replace the contract behind it after a timelock of \
+                            {delay}"
+                        )
                     }
-                    None => format!("it is an upgradeable proxy: a contract, {who}, can replace its contract"),
+                    None => format!("it is an upgradeable proxy: a contract, {who}, can replace the contract behind it"),
                 };
                 (0.4, text, PowerHolder::Contract)
             }

@@ -184,7 +184,7 @@ fn sybil(facts: &Facts<'_>, spread: &Spread, log: &mut CheckLog) -> Option<Anoma
     let alike: Vec<_> = top.iter().zip(&like).filter(|(_, like)| **like).map(|(holder, _)| *holder).collect();
     let share = if all > 0.0 { alike.iter().map(|(_, share)| share).sum::<f64>() / all } else { 0.0 };
     let sentence = format!(
-        "{} of the top {} holders look linked (equal balances or one funder) and own {} of the top holders' tokens (holders)",
+        "{} of the top {} holders look linked (equal balances or the same funder) and own {} of the top holders' tokens (holders)",
         alike.len(),
         top.len(),
         percent(share)

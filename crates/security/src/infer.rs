@@ -204,7 +204,8 @@ fn live_report(facts: &Facts<'_>, exchanges: &Exchanges, cancelled: &dyn Fn() ->
         }
         Err(missing) => {
             let key = FetchKey::State { token: facts.address, missing: Arc::new(missing) };
-            let detail = format!("The on-chain state of `{}` is not loaded yet; it is fetched from the dataset's node.", facts.address);
+            let detail =
+                format!("The on-chain state of `{}` is not loaded yet; it is being fetched from the dataset's node.", facts.address);
             Err(Problem::missing_rows(vec![key], detail))
         }
     }
@@ -327,11 +328,11 @@ const SLOTS_MAX: usize = 1 << 18;
 /// Parses a JSON object from slots to words, both in hex of up to 32 bytes. Errors: a description of the invalid part.
 fn storage_slots(text: &str) -> std::result::Result<Vec<Slot>, String> {
     let slots: std::collections::BTreeMap<String, String> = serde_json::from_str(text)
-        .map_err(|_| "expected a JSON object of slots and words in hex, such as `{\"0x0\": \"0x1\"}`".to_owned())?;
+        .map_err(|_| "expected a JSON object that maps slots to words, both in hex, such as `{\"0x0\": \"0x1\"}`".to_owned())?;
     if slots.len() > SLOTS_MAX {
         return Err(format!("expected at most {SLOTS_MAX} slots, found {}", slots.len()));
     }
-    let odd = |text: &str| format!("`{}` is not hex of up to 32 bytes", text.chars().take(80).collect::<String>());
+    let odd = |text: &str| format!("`{}` is not a hex value of up to 32 bytes", text.chars().take(80).collect::<String>());
     let read = |text: &String| word32(text).ok_or_else(|| odd(text));
     slots.iter().map(|(slot, word)| Ok((read(slot)?, read(word)?))).collect()
 }

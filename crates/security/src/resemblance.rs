@@ -148,8 +148,10 @@ fn impersonates(facts: &Facts<'_>, corpus: &Corpus, log: &mut CheckLog) -> Optio
     let title = facts.dataset.token(&whose).and_then(|token| token.row.symbol.clone()).unwrap_or_default();
     let at = whose.short();
     let sentence = match own {
-        Some(own) => format!("it uses the {what} of {title} at {at}, which has {:.0} times its liquidity (tokens, pools)", usd / own),
-        None => format!("it uses the {what} of {title} at {at} and has no known liquidity of its own (tokens, pools)"),
+        Some(own) => {
+            format!("the token uses the {what} of {title} at {at}, which has {:.0} times its liquidity (tokens, pools)", usd / own)
+        }
+        None => format!("the token uses the {what} of {title} at {at} and has no known liquidity of its own (tokens, pools)"),
     };
     let rows = vec![EvidenceRow::of("tokens", whose)];
     Some(Anomaly::new(code, strength, sentence).rows(format!("larger token with the same {what}"), rows))
@@ -175,7 +177,8 @@ fn mixed(corpus: &Corpus, code: &[u8]) -> Option<Anomaly> {
     let judged = classifier.judge(code).filter(|judged| judged.strength > 0.0)?;
     let (scams, tokens) = classifier.learned_from();
     let sentence = format!(
-        "its opcode mix resembles {scams} known scams, and at most {} of the {tokens} other tokens match them as closely (scams, contracts)",
+        "its opcode mix resembles that of {scams} known scams, and at most {} of the {tokens} other tokens match them as closely (scams, \
+            contracts)",
         percent(judged.share_above),
     );
     let anomaly = Anomaly::new(AnomalyCode::SimilarToScam, judged.strength, sentence)
@@ -194,7 +197,8 @@ fn similar(facts: &Facts<'_>, scam: &Near, floor: f64, own: &CodeTraits, traits_
     let sentence = match lacks {
         Some(fault) => {
             format!(
-                "its code is {alike} similar to the scam {name} but lacks its malicious feature ({}), so this is not counted (scams)",
+                "its code is {alike} similar to the scam {name} but lacks the scam's malicious feature ({}), so the similarity does not \
+                    affect the score (scams)",
                 fault.title()
             )
         }

@@ -34,7 +34,7 @@ const ENOUGH: f64 = 0.5;
 const REASSURING: i64 = 60;
 
 /// Availability of the inputs.
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an independent fact")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnownInputs {
     pub code: bool,
@@ -105,7 +105,7 @@ pub fn verdict(code: &[Anomaly], transactions: &[Anomaly], holders: &[Anomaly], 
         (!fatal.is_empty(), CAP_FATAL, format!("fatal finding: {}", fatal.join(", "))),
         (!known.code, CAP_SALE_UNKNOWN, "the contract code is unknown".to_owned()),
         (known.code && !known.sale, CAP_SALE_UNKNOWN, "it is unknown whether the token can be sold on-chain now".to_owned()),
-        (known.code && !known.executed, CAP_NOT_EXECUTED, "executing the contract code showed too little".to_owned()),
+        (known.code && !known.executed, CAP_NOT_EXECUTED, "executing the contract code was inconclusive".to_owned()),
         (known.unread.is_some(), CAP_UNREAD, could_not_be_read(known.unread.unwrap_or_default())),
         (!known.transfers && known.unread != Some("transfers"), CAP_NO_TRANSFERS, "no transfer data".to_owned()),
         (!known.holders && known.unread != Some("holders"), CAP_NO_HOLDERS, "no holder data".to_owned()),

@@ -68,7 +68,7 @@ pub fn examine(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Resu
     }
     if facts.dataset.is_approximate("transfers", "value") {
         for anomaly in anomalies.iter_mut().filter(|anomaly| !OF_EVENTS.contains(&anomaly.code)) {
-            anomaly.sentence.push_str("; amounts are approximate (floating-point, or declared so in `dataset.toml`)");
+            anomaly.sentence.push_str("; amounts are approximate (floating-point, or declared approximate in `dataset.toml`)");
         }
     }
     let CheckInput { log, pools, digest, .. } = input;

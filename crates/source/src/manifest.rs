@@ -320,7 +320,7 @@ mod tests {
             ("[tables.candles]\npaht = 'a'", "line 2: unknown key `paht`; did you mean `path`?"),
             ("[tables.candles.columns]\nopen = { form = 'a' }", "line 2: unknown key `form`; did you mean `from`?"),
             ("synthetic = 'yes'", "line 1: `synthetic` must be true or false"),
-            ("[tables.candles]\npath = 3", "line 2: `path` must be text or a list of texts"),
+            ("[tables.candles]\npath = 3", "line 2: `path` must be a string or a list of strings"),
             ("[tables.candles.columns]\nopen = { scale = 'x' }", "line 2: `scale` must be a number"),
             (
                 "[tables.candles.columns]\ntimestamp = { scale = 2 }",

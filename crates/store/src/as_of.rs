@@ -100,7 +100,8 @@ impl Dataset {
             Storage::Large(large) => {
                 if large.height() > ROWS_MAX {
                     return Err(format!(
-                        "`{name}` has {} rows, and point-in-time queries read up to {ROWS_MAX}; restrict it with `where` in dataset.toml.",
+                        "`{name}` has {} rows, but point-in-time queries read at most {ROWS_MAX}; restrict it with `where` in \
+                            dataset.toml.",
                         large.height()
                     ));
                 }

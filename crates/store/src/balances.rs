@@ -62,7 +62,9 @@ impl Dataset {
             1..=FETCHED_MAX => self.fetched_holders(FetchKey::Rows { table: "holders", token: *token }).map(Some),
             listed => {
                 let detail = format!(
-                    "The {listed} holders of `{token}` are queried in place at `{}`, where pages in the default order are available. To filter or sort them, or to get all, there must be at most {FETCHED_MAX}; otherwise set read = \"bring\" in dataset.toml.",
+                    "The {listed} holders of `{token}` are queried in place at `{}`, where only pages in the default order are \
+                        available. Filtering, sorting and listing all holders are supported for up to {FETCHED_MAX} holders; for more, \
+                        set read = \"bring\" in dataset.toml.",
                     in_place.source
                 );
                 Err(Problem::new(Code::InvalidParameter, detail))

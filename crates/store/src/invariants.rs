@@ -130,22 +130,26 @@ pub const RULES: &[Rule] = rules! {
         "these are monthly candles, which differ in length; use candles of one length, such as 1d or 1w";
     two_lengths Stays Test::SeveralRows,
         ["candles.interval"] needs ["candles.timestamp"]
-        "a stretch of candles has a different step than their interval, so candles of two lengths are read as one series; add a column `interval`, or put each length into its own file";
+        "in a stretch of candles, the step differs from the interval, so candles of two lengths are read as one series; add a column \
+            `interval`, or put each length into its own file";
     gap Stays Test::SeveralRows,
         ["candles.timestamp"] needs ["candles.interval"]
         "candles are missing: trendlines, patterns and indicators treat the candles on both sides of the gap as neighbors";
     gap_between_files Stays Test::SeveralRows,
         ["candles.timestamp"] needs ["candles.interval"]
-        "a file for the time between may be missing; trendlines, patterns and indicators treat the candles on both sides as neighbors";
+        "a file for the time in between may be missing; trendlines, patterns and indicators treat the candles on both sides as neighbors";
     closes_of_lengths Stays Test::SeveralRows,
         ["candles.close"] needs ["candles.interval"]
-        "the token's candles of two lengths have different prices, and charts and price changes combine them; check that both are of this token and in USD";
+        "the token's candles of two lengths have different prices, and charts and price changes combine them; check that both belong to \
+            this token and are in USD";
     price_beside_close Stays Test::SeveralRows,
         ["tokens.price"] needs ["candles.close"]
         "the price is far from the latest close; results, screens and alerts use the price (delete it to use the close)";
     one_token KeptOut Test::SeveralRows,
         ["tokens.token_address"] needs ["tokens.symbol", "tokens.decimals", "tokens.price"]
-        "two tokens share this address (their symbols or decimals differ, or their prices by more than 10%), and only one is used: the listed one, or the one with the largest market cap, on the most chains, or the first; rows of the address in other tables count for that one";
+        "two tokens share this address (their symbols or decimals differ, or their prices by more than 10%), and only one is used: the \
+            listed one, or the one with the largest market cap, on the most chains, or the first; rows with this address in other \
+            tables are assigned to that token";
     unit_of_volume Stays Test::SeveralRows,
         ["candles.volume"] needs ["candles.close"]
         "from this row on, the volume changes by a factor of about the price: it switches between tokens and USD";
@@ -154,7 +158,7 @@ pub const RULES: &[Rule] = rules! {
         "the median of volume times price is far above the market cap; if the volume is in USD, add to dataset.toml: [tables.candles.columns] volume = { unit = \"usd\" }";
     traded_in_a_day Stays Test::SeveralRows,
         ["candles.volume"] needs ["candles.close"]
-        "volume times price exceeds 600 billion USD, more than any token trades in a day; compare the row with its source";
+        "volume times price exceeds 600 billion USD, more than the daily volume of any token; compare the row with its source";
     transfer_within_supply Stays Test::SeveralRows,
         ["transfers.value"] needs ["tokens.decimals", "tokens.total_supply"]
         "a transfer moves far more than the supply; check the token's decimals and supply";

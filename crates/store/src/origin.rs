@@ -6,7 +6,7 @@ use std::path::Path;
 use polars::prelude::{KeyValueMetadata, ParquetReader, SerReader};
 use serde::{Deserialize, Serialize};
 
-use model::address::Address;
+use model::{address::Address, format::many};
 use source::decode::guarded;
 
 /// Key of the Parquet metadata.
@@ -66,7 +66,10 @@ pub fn told(path: &Path) -> Vec<String> {
     let left = telling().count().saturating_sub(TOLD);
     let mut told: Vec<String> = telling().skip(left).flat_map(Origin::sentences).collect();
     if left > 0 {
-        told.insert(0, format!("{left} more files were imported with options or assumptions, before the ones below"));
+        told.insert(
+            0,
+            format!("{} imported with options or assumptions, before those below", many(left as u64, "more file was", "more files were")),
+        );
     }
     told
 }

@@ -109,7 +109,7 @@ pub struct Message {
     until: Instant,
 }
 
-#[allow(clippy::struct_excessive_bools, reason = "each is a switch of its own: they hold in any combination")]
+#[allow(clippy::struct_excessive_bools, reason = "each is an independent switch, and any combination is valid")]
 pub struct App {
     pub(super) setup: Setup,
     pub(super) views: Vec<Box<dyn View>>,

@@ -40,7 +40,7 @@ const FIRST_HINT: &str = "opens it · 3 chart · 4 is it safe?";
 const FIRST_HINT_FROM: u16 = 80;
 
 /// The description of the demo.
-const DEMO_IS: &str = "demo: a synthetic market under real names; no price, holder or post is real";
+const DEMO_IS: &str = "demo: a synthetic market with real names; no price, holder or post is real";
 const DEMO_IS_SHORT: &str = "demo: real names, synthetic data";
 
 /// What a press of the mouse around the view stands for.

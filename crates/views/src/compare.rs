@@ -27,7 +27,7 @@ const KEYS: &[(Action, &str)] = &[
     (Action::First, "Move the crosshair to the first candle."),
     (Action::Last, "Turn the crosshair off; the values are those of the last candle."),
     (Action::Window, "Next period: 7, 30, 90, 365 days, all."),
-    (Action::CompareBase, "Use the selected token as the benchmark: correlation, beta, return."),
+    (Action::CompareBase, "Use the selected token as the benchmark for correlation, beta and return."),
     (Action::CompareTimeframe, "Next timeframe: 1h, 4h, 1d, 1w."),
     (Action::Down, "Next token."),
     (Action::Up, "Previous token."),

@@ -100,7 +100,7 @@ impl View for DataView {
                     Action::GroupBy => "group rows",
                     _ => "count values",
                 };
-                return Effect::Say(format!("to {what}, press Enter to open the rows of this table"));
+                return Effect::Say(format!("to {what}, first open the rows of this table with Enter"));
             }
             (_, Open::Findings(_) | Open::Rows(_)) => return Effect::Pass,
             (Action::Open, _) => return self.show_rows(context),
@@ -330,7 +330,7 @@ fn watching(load: &LoadState) -> String {
     let how = match load.watching {
         Watching::Off => return String::new(),
         Watching::Notified => " · watching",
-        Watching::Polling => " · watching, every 2 s",
+        Watching::Polling => " · watching every 2 s",
     };
     let ended = load.ended.map(|time| format!(" · loaded {}", format::moment(time)));
     format!("{how}{}", ended.unwrap_or_default())

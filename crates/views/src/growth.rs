@@ -247,7 +247,7 @@ fn counted(ranking: &[GrowthEntry]) -> Option<String> {
     let newest = newest(ranking)?;
     let earlier = || ranking.iter().filter_map(|entry| entry.last_counted).filter(|day| *day < newest);
     let oldest =
-        earlier().min().map(|oldest| format!("; {} counted earlier, the oldest on {oldest}", format::count(earlier().count() as u64)));
+        earlier().min().map(|oldest| format!("; {} have older counts, the oldest from {oldest}", format::count(earlier().count() as u64)));
     Some(format!("to {newest}{}", oldest.unwrap_or_default()))
 }
 

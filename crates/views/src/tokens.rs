@@ -29,7 +29,7 @@ const BESIDE_WIDTH: u16 = 110;
 const BELOW_HEIGHT: u16 = 36;
 
 #[derive(Default)]
-#[allow(clippy::struct_excessive_bools, reason = "each is a switch of its own: they hold in any combination")]
+#[allow(clippy::struct_excessive_bools, reason = "each is an independent switch, and any combination is valid")]
 pub struct TokensView {
     /// Row indices are those of the market's tokens.
     list: List<TokenFields>,

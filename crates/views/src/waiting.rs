@@ -37,7 +37,7 @@ pub fn draw(needs: &[&str], buffer: &mut Buffer, area: Rect, context: &Context<'
     let (named, are) = (named.join(", "), if tables.len() == 1 { "is" } else { "are" });
     if context.load.running {
         let them = if tables.len() == 1 { "it" } else { "them" };
-        let says = format!("{named} {are} loading for the first time; missing values appear with {them}");
+        let says = format!("{named} {are} loading for the first time; values that need {them} are still missing");
         draw_tables(&says, &tables, buffer, area, context);
     } else {
         let why = context.load.failure.as_ref().map_or_else(String::new, |failure| format!(": {}", failure.reason));

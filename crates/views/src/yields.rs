@@ -156,8 +156,8 @@ impl View for YieldView {
             return panel::failure(inner(below), buffer, context.theme, problem);
         }
         if self.amounts.is_empty() {
-            let hint = "No wallet yet. Press / and type amounts, as in 12.5 WETH, 250k USDC@base, or paste the JSON body of a request; \
-                        a adds the selected token. The plan appears at once, with an upper bound on what any plan could yield.";
+            let hint = "No wallet yet. Press / and type amounts, as in 12.5 WETH, 250k USDC@base, or paste the JSON body of a request; a \
+                adds the selected token. The plan appears immediately, with an upper bound on what any plan could yield.";
             return say(buffer, inner(below), context, hint);
         }
         if let Some(problem) = &self.plan.problem {

@@ -34,7 +34,7 @@ roles! {
     DownSoft "down_soft" "The quieter down.";
     Warning "warning" "Needs attention.";
     WarningSoft "warning_soft" "The quieter warning.";
-    Curve "curve" "The first indicator drawn over candles; no trendline or pattern uses it.";
+    Curve "curve" "The first indicator drawn over candles; no trendline or pattern uses this color.";
     CurveSecond "curve_second" "The second indicator.";
     Background "background" "Background of the screen.";
     Panel "panel" "Background of overlays.";

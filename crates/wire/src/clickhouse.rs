@@ -155,8 +155,12 @@ impl Server {
         let mut headers = HeaderMap::new();
         for (name, value) in [("x-clickhouse-user", Some(source.user.clone())), ("x-clickhouse-key", keys::password(&source)?)] {
             let Some(value) = value.filter(|value| !value.is_empty()) else { continue };
-            let odd =
-                |_| Fault::Refused(format!("belongs to `{}`, whose user or password has characters that cannot be sent", source.name));
+            let odd = |_| {
+                Fault::Refused(format!(
+                    "belongs to `{}`, whose user or password has characters that cannot be sent in a header",
+                    source.name
+                ))
+            };
             let mut value = HeaderValue::from_str(&value).map_err(odd)?;
             value.set_sensitive(true);
             headers.insert(name, value);

@@ -127,7 +127,7 @@ impl HttpService for Checked {
         match (answer.status(), given) {
             (StatusCode::PARTIAL_CONTENT, Some(given)) if given == (start, end) => Ok(answer),
             (StatusCode::PARTIAL_CONTENT, _) => {
-                Err(HttpError::new(HttpErrorKind::Interrupted, io::Error::other("the server sent other bytes than requested")))
+                Err(HttpError::new(HttpErrorKind::Interrupted, io::Error::other("the server did not send the requested byte range")))
             }
             _ => Err(HttpError::new(HttpErrorKind::Unknown, io::Error::other(NO_PARTS))),
         }

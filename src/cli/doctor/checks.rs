@@ -287,14 +287,18 @@ fn cache(facts: &MachineFacts) -> DoctorLine {
                     "cache",
                     LineVerdict::Note,
                     found,
-                    "raise cache.size_mb or run `tokendeck cache clear`: tables are rebuilt at every start",
+                    "raise cache.size_mb or run `tokendeck cache clear`: when the cache is full, tables are rebuilt at every start",
                 );
             }
             good("cache", found)
         }
-        Err(reason) => {
-            check("cache", LineVerdict::Mend, reason, "make it writable or set cache.dir: large tables are rebuilt at every start")
-        }
+        Err(reason) => check(
+            "cache",
+            LineVerdict::Mend,
+            reason,
+            "make it writable or set cache.dir; until then, large tables are rebuilt at every \
+                start",
+        ),
     }
 }
 

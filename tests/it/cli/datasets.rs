@@ -114,7 +114,7 @@ fn a_disputed_finding_stays_visible_and_no_longer_counts() {
     // The data are of a later day than its end.
     desk.write("d/holder_counts.csv", &format!("token_address,date,holders\n{TOKEN},2026-01-31,60\n"));
     let over = dispute(&["--why", "a custodian, of many", "--until", "2025-01-31"]);
-    assert!(over.contains("the data is already past that day, so it counts"), "{over}");
+    assert!(over.contains("the data is already past that day, so the finding still counts"), "{over}");
     assert_eq!(judged().2, Value::Null);
     dispute(&["--why", "another reason"]);
     assert_eq!(fs::read_to_string(desk.path().join("d/disputes.csv")).unwrap().lines().count(), 2);

@@ -140,7 +140,7 @@ fn a_symbol_of_several_tokens_is_asked_back_and_a_mistake_is_named() {
     let text = said(&several);
     assert!(text.contains(&address(1)) && text.contains(&address(2)) && text.contains("`TWO` matches several tokens"), "{text}");
     let nobody = said(&run(&desk, &["add", "NOBODY", "--data", "deck", "--remote"]));
-    assert!(nobody.contains("no provider knows `NOBODY`"), "{nobody}");
+    assert!(nobody.contains("no provider has a token that matches `NOBODY`"), "{nobody}");
     let misspelt = said(&run(&desk, &["new", "other", "--providers", "dexscrener"]));
     assert!(misspelt.contains("`dexscrener` is not a provider; did you mean `dexscreener`?"), "{misspelt}");
     let providers = said(&run(&desk, &["providers"]));

@@ -102,7 +102,7 @@ fn cases() -> Vec<Case> {
             2,
             0,
             &[
-                "Warning holder_counts.csv:1 holders `5, then 7`: a later row has the same token_address, date but another value in `holders`; the later row is kept, this one is excluded",
+                "Warning holder_counts.csv:1 holders `5, then 7`: a later row has the same token_address, date but a different value in `holders`; the later row is kept, this one is excluded",
             ],
         ),
         case(

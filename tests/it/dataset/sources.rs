@@ -130,7 +130,7 @@ fn blocks_give_transfers_their_times() {
     assert_eq!(times, [Some("2024-01-01T00:00:00Z".to_owned()), None]);
     assert_eq!(
         findings(table(&dataset, "transfers")),
-        ["Note transfers.csv timestamp: 1 row without a time: filled with the block time from `blocks`"]
+        ["Note transfers.csv timestamp: 1 row without a time: the block time from `blocks` is used"]
     );
 }
 

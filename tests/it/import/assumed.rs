@@ -16,11 +16,11 @@ fn a_column_whose_cells_cannot_be_read_is_refused_and_forced_it_stays_told() {
     let member = |i: u32| format!("\"0x{i:040x}\":[{{\"block\":{i},\"size\":1}},{{\"block\":2,\"size\":1}}]");
     desk.write("airdrop.json", format!("{{{}}}", (1..=80).map(member).collect::<Vec<_>>().join(",")));
     let seen = desk.refuses(&["airdrop.json"]);
-    assert!(seen.contains("an object of 80 fields, read as a table with the columns `key`, `1`, `2`"), "{seen}");
+    assert!(seen.contains("an object with 80 fields, read as a table with the columns `key`, `1`, `2`"), "{seen}");
     let line = format!("airdrop.json --as holders --token {UNI} --map holder_address=key --map balance=1");
     let args = words(&line);
     let err = desk.refuses(&args);
-    assert!(err.contains("has 80 of 80 cells that cannot be read as `balance`; the first is row 1"), "{err}");
+    assert!(err.contains("contains 80 cells, out of 80, that cannot be read as `balance`; the first is row 1"), "{err}");
     assert!(err.contains("the cell is an object") && !err.contains("decimal = ") && !desk.data().exists(), "{err}");
     let (says, checked) = told(&desk, &[&args[..], &["--broken-too"]].concat(), "holders");
     assert!(says.contains("forced with --broken-too, although it has 80 of 80 cells"), "{says}");
@@ -59,7 +59,7 @@ fn dollars_and_tokens_are_assumed_aloud() {
     desk.write("uni.csv", &text);
     desk.write("PEPEUSDT.csv", &text);
     let (says, checked) = told(&desk, &["uni.csv"], "candles");
-    for part in ["assumed: prices are in USD, as the file names no currency", "assumed: `volume` counts tokens"] {
+    for part in ["assumed: prices are in USD, as the file names no currency", "assumed: `volume` is in tokens"] {
         assert!(says.contains(part) && checked.contains(&format!("imported from `uni.csv`: {part}")), "{says}\n{checked}");
     }
     let (says, _) = told(&desk, &["PEPEUSDT.csv", "--volume", "token"], "candles");
@@ -74,7 +74,7 @@ fn one_price_has_no_line_and_forced_it_stays_told() {
     let err = desk.refuses(&words(&one));
     assert!(err.contains("a candle has four prices") && !err.contains("try:"), "{err}");
     let (_, checked) = told(&desk, &words(&format!("{one} --map open=value --map high=value --map low=value")), "candles");
-    assert!(checked.contains("imported from `p.csv`: warning: it has one price per time, `value`"), "{checked}");
+    assert!(checked.contains("imported from `p.csv`: warning: it has only one price per time, `value`"), "{checked}");
 }
 
 #[test]

@@ -81,14 +81,14 @@ fn what_would_take_too_much_ends_in_a_sentence() {
         ("wide.ods", one(cell("x", 1_000_000_000)), "column 10001"),
         ("high.ods", sheet(&row(&cell("x", 2), 1_000_000_000)), "row 1048577"),
         ("long.ods", one(cell(&"z".repeat(5 << 20), 1)), "cannot be read"),
-        ("shared.xlsx", of_one_text(4_000), "repeats long texts in its cells"),
-        ("shared.ods", sheet(&row(&cell(&"z".repeat(30_000), 4), 1_000)), "repeats long texts in its cells"),
+        ("shared.xlsx", of_one_text(4_000), "repeats long strings in its cells"),
+        ("shared.ods", sheet(&row(&cell(&"z".repeat(30_000), 4), 1_000)), "repeats long strings in its cells"),
         (
             "rows.zip",
             zipped([("labels.csv".to_owned(), String::from_utf8(header(label("dex").repeat(400_000))).unwrap())]),
             "times its size",
         ),
-        ("long.csv", header(label(&"z".repeat(17 << 20))), "line longer than 16 MiB"),
+        ("long.csv", header(label(&"z".repeat(17 << 20))), "first row longer than 512 KiB"),
         ("longer.csv", header(label(&"z".repeat(600 << 10))), "first row longer than 512 KiB"),
         ("quote.csv", header(format!("\"{}{}", label("dex"), ",dex\n".repeat(1_000))), "a quote in row 1 that is never closed"),
         ("header.csv", header(String::new()), "column names but no rows"),
@@ -98,7 +98,7 @@ fn what_would_take_too_much_ends_in_a_sentence() {
                 ("xl/workbook.xml".to_owned(), chain("<workbook/>")),
                 ("xl/sharedStrings.xml".to_owned(), chain("<sst uniqueCount=\"4000000000\"/>")),
             ]),
-            "4000000000 texts",
+            "4000000000 text strings",
         ),
     ] {
         desk.write(name, bytes);

@@ -65,11 +65,11 @@ fn the_account_that_a_file_is_of_is_not_the_token() {
     let sent = |to: &str| rows(|i| format!("0x{i:064x},0x{i:040x},{to},{i}000000000000000000\n"));
     let other = format!("0x{}", "9".repeat(40));
     for (name, to, options, expected) in [
-        (WALLET, WALLET, format!("--token {UNI}"), Ok("is of an account")),
+        (WALLET, WALLET, format!("--token {UNI}"), Ok("is that of an account")),
         (WALLET, WALLET, String::new(), Err("--token ADDRESS")),
         (UNI, WALLET, String::new(), Ok("from the file name")),
         (PEPE, WALLET, format!("--token {UNI}"), Err("but --token is")),
-        (WALLET, &other, format!("--token {UNI}"), Ok("warning: its name has 0xff71")),
+        (WALLET, &other, format!("--token {UNI}"), Ok("warning: its name contains 0xff71")),
     ] {
         let desk = Desk::new();
         let file = format!("export-{name}.csv");
@@ -151,7 +151,7 @@ fn a_pool_is_not_its_lp_token() {
         let tokens: Vec<_> = (1..=count).map(|i| json!({"id": at(i), "symbol": format!("T{i}"), "decimals": 18})).collect();
         json!({"id": id, "name": "LP", "symbol": "UNI-V3", list: tokens, "totalValueLockedUSD": "30123.5"})
     };
-    let v4 = |i: usize| json!({"id": format!("0x{i:064x}"), "feeTier": "10", "token0": {"id": at(1)}, "token1": {"id": at(2)}});
+    let v4 = |i: usize| json!({"id": format!("0xabcd{i:060x}"), "feeTier": "10", "token0": {"id": at(1)}, "token1": {"id": at(2)}});
     let pools = |of: &dyn Fn(usize) -> serde_json::Value| json!({"data": {"pools": (50..70).map(of).collect::<Vec<_>>()}}).to_string();
     for (text, expected) in [
         (pools(&|i| pool("inputTokens", at(i), 2)), None),

@@ -164,9 +164,9 @@ fn prices_are_four_columns_or_one_that_says_so() {
         )
     };
     let says = desk.imports(&words(&map("price", "price")))["files"][0]["says"].to_string();
-    assert!(says.contains("warning: it has one price per time, `price`"), "{says}");
+    assert!(says.contains("warning: it has only one price per time, `price`"), "{says}");
     let err = desk.refuses(&words(&map("price", "top")));
-    assert!(err.contains("has one column, `price`, for open and low and close"), "{err}");
+    assert!(err.contains("has only one column, `price`, for open and low and close"), "{err}");
     // The volume is checked even if the price columns are mapped by hand.
     let row = |i: u32| format!("2024-01-{i:02},{i},{},{}.5,{i}.25,9,{}000\n", i + 1, i - 1, i);
     desk.write("y.csv", format!("d,o1,h1,l1,c1,Adj Close,Volume\n{}", rows(row)));
@@ -301,7 +301,9 @@ fn a_history_of_prices_is_no_list_of_tokens() {
     desk.write("dune_prices.csv", format!("minute,blockchain,contract_address,decimals,symbol,price\n{}", rows(row)));
     let err = desk.refuses(&["dune_prices.csv"]);
     assert!(
-        err.contains("whose token appears again with another value") && err.contains(": `price` 6.1, then 6.2)") && !err.contains("try:"),
+        err.contains("whose token appears again with a different value")
+            && err.contains(": `price` 6.1, then 6.2)")
+            && !err.contains("try:"),
         "{err}"
     );
     assert!(!desk.data().exists());

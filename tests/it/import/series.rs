@@ -37,7 +37,11 @@ fn parts_without_a_ticker_are_told_apart_by_their_candles() {
     for (first, second, refused) in [
         (part(1, 5.0), part(1, 5.0), None),
         (part(1, 5.0), part(2, 5.5), None),
-        (part(1, 5.0), part(1, 5.2), Some("has 20 of 20 candles at the same times as `two.zip/one.csv` but with other values")),
+        (
+            part(1, 5.0),
+            part(1, 5.2),
+            Some("contains 20 candles, out of 20, at the same times as `two.zip/one.csv` but with different values"),
+        ),
     ] {
         let desk = Desk::new();
         desk.write("two.zip", zip(&[("one.csv", first.as_bytes()), ("two.csv", second.as_bytes())]));

@@ -3,7 +3,7 @@
 
 mod mixed;
 
-use model::{address::Address, data::AddressRows as _};
+use model::address::Address;
 use serde_json::json;
 use store::Dataset;
 

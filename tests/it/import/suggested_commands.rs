@@ -134,7 +134,7 @@ fn holders_that_come_again_with_other_balances_are_asked_about() {
     assert!(err.contains("not transfers or balances") && !desk.data().exists(), "{err}");
     let report = desk.imports(&[&mapped[..], &["--broken-too"]].concat());
     let told = reasons(&report, 0);
-    let reason = "a later row has the same token_address, holder_address but another value in `balance`; the later row is kept, this one is excluded";
+    let reason = "a later row has the same token_address, holder_address but a different value in `balance`; the later row is kept, this one is excluded";
     assert!(told.contains(&(reason.to_owned(), 20)), "{told:?}");
     // The same file placed directly in a dataset.
     let desk = Desk::empty();

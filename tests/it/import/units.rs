@@ -69,7 +69,7 @@ fn a_volume_is_counted_as_its_name_and_its_cells_say() {
             "assumed: the values in `Volume (mUSD)` are multiplied by 1000000, because of `mUSD`; if mUSD is a token",
         ),
         ("Volume", "$0.4M", 1e5, "from its cells"),
-        ("Volume", "29863 UNI", 29_863.0, "assumed: `Volume` counts tokens"),
+        ("Volume", "29863 UNI", 29_863.0, "assumed: `Volume` is in tokens"),
         ("Volume", "1.25 Mio", 1.25e6, ""),
         ("Volume", "1.25bn", 1.25e9, ""),
         ("Volume", "2.98万", 29_800.0, ""),
@@ -159,8 +159,8 @@ fn balances_that_are_money_or_too_large_are_not_taken_in_silence() {
     for (header, cell, expected) in [
         ("address,balance", "\"$1,234,567.50\"", "is the value of the tokens"),
         ("address,balance", "123456789000000000000000000", "so they may be in base units; pass --unit raw or --unit whole"),
-        ("address,balance", "1.23457E+26", "its balances are rounded, as `1.23457E+26`"),
-        ("HolderAddress,Balance", "1.23457E+26", "its balances are rounded, as `1.23457E+26`"),
+        ("address,balance", "1.23457E+26", "its balances are rounded, such as `1.23457E+26`"),
+        ("HolderAddress,Balance", "1.23457E+26", "its balances are rounded, such as `1.23457E+26`"),
     ] {
         let desk = Desk::new();
         desk.write("h.csv", format!("{header}\n{}", rows(|i| format!("0x{i:040x},{cell}\n"))));
@@ -244,7 +244,7 @@ fn volumes_without_names_are_told_by_the_money_beside_them() {
         let desk = Desk::new();
         desk.write("a.csv", text);
         let says = desk.imports(&["a.csv", "--token", UNI, "--dry-run"])["files"][0]["says"].to_string();
-        assert_eq!(says.contains("counts tokens"), assumed, "{what}: {says}");
+        assert_eq!(says.contains("is in tokens, because nothing"), assumed, "{what}: {says}");
         assert_eq!(first(&desk, "a.csv", &[])[4], volume, "{what}");
     }
 }

@@ -177,7 +177,7 @@ fn settings_that_change_while_it_runs_hold_at_once_and_a_broken_file_changes_not
     terminal.see("did you mean `terminal.ascii`?");
     terminal.see_no("▲");
     home.write(file, "[api]\nlisten = '127.0.0.1:0'\nrate_per_second = 5\n");
-    terminal.see("applied at the next start: api.rate_per_second");
+    terminal.see("effective at the next start: api.rate_per_second");
     terminal.see("▲");
 }
 

@@ -163,15 +163,15 @@ fn a_wrong_indicator_name_is_refused_with_the_reason() {
     assert_eq!(Indicator::parse("bollinger_20_2.5").map(|one| one.to_string()), Ok("bollinger_20_2.5".to_owned()));
     for (name, expected) in [
         ("", "expected an indicator such as sma_20, ema_50"),
-        ("sma", "the same numbers as in sma_20"),
+        ("sma", "the same number of parameters as in sma_20"),
         ("sma_1", "2 to 500"),
         ("sma_501", "2 to 500"),
         ("sma_-3", "2 to 500"),
-        ("sma_20_2", "the same numbers as in sma_20"),
+        ("sma_20_2", "the same number of parameters as in sma_20"),
         ("macd_26_12_9", "fast period below"),
         ("bollinger_20_0", "0.1 to 10"),
         ("bollinger_20_nan", "0.1 to 10"),
-        ("obv_3", "the same numbers as in obv"),
+        ("obv_3", "the same number of parameters as in obv"),
     ] {
         let said = Indicator::parse(name).expect_err(name);
         assert!(said.contains(expected), "{name}: {said}");

@@ -94,11 +94,11 @@ pub(super) mod tests {
             assert_eq!(hour(closes, DAY_MS), expected, "{closes:?}");
         }
         assert_eq!(hour(&[(0, 50.0), (23, 80.0), (24, 100.0)], HOUR_MS), Some(25.0));
-        assert_eq!(hour(&[(0, 50.0), (22, 80.0), (24, 100.0)], HOUR_MS), None, "two hours before is not one");
-        assert_eq!(day(&[(0, 50.0), (24, 100.0)], HOUR_MS), None, "a day says nothing of its last hour");
+        assert_eq!(hour(&[(0, 50.0), (22, 80.0), (24, 100.0)], HOUR_MS), None, "a candle two hours before is not one hour before");
+        assert_eq!(day(&[(0, 50.0), (24, 100.0)], HOUR_MS), None, "a daily candle gives no change for its last hour");
         let month: Vec<(i64, f64)> = (0..=30).map(|n| (24 * n, 100.0 + n as f64)).collect();
         assert_eq!((day(&month, 7 * DAY_MS), day(&month, 30 * DAY_MS)), (Some(7.0 / 123.0 * 100.0), Some(30.0)));
-        assert_eq!(day(&month[1..], 30 * DAY_MS), None, "a day off is too far");
+        assert_eq!(day(&month[1..], 30 * DAY_MS), None, "a candle one day off is too far away");
         assert_eq!(change(&[], DAY_MS), None);
     }
 
@@ -131,8 +131,8 @@ pub(super) mod tests {
             (change(&series, DAY_MS), volume_24h(&series))
         };
         assert_eq!(hourly(&[]), (Some(100.0), Some(3_000.0)));
-        assert_eq!(hourly(&[4]), (Some(100.0), Some(1_800.0)), "the last before it is the price");
-        assert_eq!(hourly(&[1]), (Some(140.0), Some(3_000.0)), "the nearest other one is taken");
+        assert_eq!(hourly(&[4]), (Some(100.0), Some(1_800.0)), "the price is the last close before it");
+        assert_eq!(hourly(&[1]), (Some(140.0), Some(3_000.0)), "the nearest other candle is used");
         assert_eq!(hourly(&[0, 1, 2, 3, 4]), (None, None));
     }
 
@@ -171,6 +171,11 @@ pub(super) mod tests {
         let hourly = candles(&(0..24).map(|hour| (hour, 2.0)).collect::<Vec<_>>());
         let volume_usd: Vec<f64> = (0..24).map(|hour| if hour == 5 { f64::NAN } else { 21.0 }).collect();
         let candles = Candles { volume_usd: &volume_usd, ..hourly.as_candles() };
-        assert_eq!(volume_24h(&[(Interval::HOUR, candles)]), Some(23.0 * 21.0 + 20.0), "each candle by what is known of it");
+        assert_eq!(
+            volume_24h(&[(Interval::HOUR, candles)]),
+            Some(23.0 * 21.0 + 20.0),
+            "each candle uses `volume_usd` if known, \
+            otherwise volume × close"
+        );
     }
 }

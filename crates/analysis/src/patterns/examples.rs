@@ -117,7 +117,7 @@ fn each_pattern_is_found_where_it_is_drawn_and_not_where_one_rule_is_broken() {
         for upside_down in [false, true] {
             let name = if upside_down { example.name.mirrored() } else { example.name };
             let found = names(&patterns(&drawn(example.path, bowl(example.name), upside_down).as_candles(), false));
-            assert!(found.contains(&name), "{name:?} is drawn, found {found:?}");
+            assert!(found.contains(&name), "{name:?} is drawn, but {found:?} was found");
             let found = textbook_names(&drawn(example.miss, bowl(example.name), upside_down));
             assert!(!found.contains(&name), "{name:?} must have: {}; found {found:?}", example.rule);
             seen.push(name);
@@ -141,16 +141,16 @@ const REJECTED: [Rejected; 5] = [
         name: P::HeadAndShoulders,
         path: &[(0, 24.0), (8, 1.5), (14, 5.0), (22, 0.0), (32, 10.0), (42, 0.0), (50, 5.0), (64, -6.0)],
         wick: Some((7, -6.0)),
-        rule: "no rise but from a wick",
+        rule: "the rise is only a wick",
     },
     Rejected { name: P::SymmetricalTriangle, path: EXAMPLES[4].path, wick: Some((30, -12.0)), rule: "a wick right through the lower line" },
     Rejected {
         name: P::BroadeningTop,
         path: &[(0, -5.0), (12, 5.0), (20, 0.0), (29, 7.0), (39, -2.5), (50, 9.5), (62, 1.0), (84, 23.0)],
         wick: None,
-        rule: "the turn after falls short of the line",
+        rule: "the next turn falls short of the line",
     },
-    Rejected { name: P::BullFlag, path: EXAMPLES[9].miss, wick: Some((20, 4.0)), rule: "no pole but a wick" },
+    Rejected { name: P::BullFlag, path: EXAMPLES[9].miss, wick: Some((20, 4.0)), rule: "the pole is only a wick" },
     Rejected {
         name: P::CupAndHandle,
         path: &[(0, -4.0), (12, 10.0), (42, 0.0), (72, 10.0), (74, 7.5), (80, 16.0)],

@@ -22,7 +22,7 @@ pub fn advice(answer: &PatternsAnswer, records: Option<&[PatternRecord]>, is_sta
         Some(TradeAction::Hold) | None => return held(answer),
     };
     if is_stale {
-        let text = "its candles end long before the newest candles in the data".to_owned();
+        let text = "the token's candles end long before the newest in the data".to_owned();
         return Advice { word: AdviceWord::Hold, reason: AdviceReason::Stale, text };
     }
     let record = |pattern: &Pattern| records?.iter().find(|record| record.name == pattern.name);

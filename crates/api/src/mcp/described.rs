@@ -34,7 +34,7 @@ pub(super) const SHORT: &[(&str, &str, &str)] = &[
     ("table", "by", "Group by this column."),
     ("table", "columns", "Comma-separated. Default: all."),
     ("table", "sort", "Comma-separated columns; `-` for descending."),
-    ("track_record", "scope", "This token, or all."),
+    ("track_record", "scope", "This token, or all tokens."),
     ("trendline", "period", "Candles to analyze."),
     ("yield", "settings", ""),
     ("yield", "tokens", "Amounts in base units, by symbol or address."),
@@ -202,12 +202,16 @@ const DESCRIPTIONS: &[(&str, &str)] = &[
         "How FRESH and complete the data is: files, times, rejected rows, missing tables with reasons, load failures. Use for \"how old \
         is the data?\", \"why is there no price?\". Columns of the tables: `tables`.",
     ),
-    ("jobs", "Deep analyses and their status. Use for \"is my analysis done?\". Results of one: `job_report`. It cannot start jobs."),
+    (
+        "jobs",
+        "Deep analyses and their status. Use for \"is my analysis done?\". Results of one: `job_report`. This tool cannot start \
+        jobs.",
+    ),
     ("job_report", "Results of ONE deep analysis, by id from `jobs`; partial while it runs."),
     (
         "alerts",
-        "The alerts the user has SET and when they fired. Use for \"which of my alerts fired?\". How often one would have fired: \
-        `rehearse_alert`. It cannot create alerts.",
+        "The alerts the user has SET and when they fired. Use for \"which of my alerts fired?\". How often a condition would have fired: \
+            `rehearse_alert`. This tool cannot create alerts.",
     ),
     (
         "rehearse_alert",

@@ -69,7 +69,7 @@ pub(super) fn sort(columns: &[FilterColumn], default: Option<&'static str>) -> V
 /// one.
 pub(super) fn indicators(default: &'static str) -> Value {
     let period = "([2-9]|[1-9][0-9]|[1-4][0-9]{2}|500)";
-    const { assert!(PERIOD_MAX == 500, "the pattern of a period names the longest") };
+    const { assert!(PERIOD_MAX == 500, "the pattern of a period contains the longest period") };
     let width = r"(0\.[1-9][0-9]{0,2}|[1-9](\.[0-9]{1,3})?|10)";
     let spelled = |word: &str, usual: &str| match word {
         "bollinger" => format!("{word}_{period}_{width}"),

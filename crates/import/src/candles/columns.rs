@@ -243,13 +243,16 @@ fn four_columns_or_one(sheet: &Sheet, prices: OhlcPlaces) -> Result<Option<Strin
     let name = &sheet.names[prices[twice]];
     if prices.iter().all(|at| *at == prices[0]) {
         return Ok(Some(format!(
-            "warning: it has one price per time, `{name}`, so open, high, low and close are equal; ranges and patterns of such \
-             candles mean nothing"
+            "warning: it has only one price per time, `{name}`, so open, high, low and close are equal; ranges and patterns of such \
+                candles are meaningless"
         )));
     }
     let shown: Vec<&str> = PRICES.iter().zip(prices).filter(|(_, at)| *at == prices[twice]).map(|(ours, _)| *ours).collect();
-    Err(format!("has one column, `{name}`, for {}; a candle needs four price columns, or one column for all four", shown.join(" and "))
-        .into())
+    Err(format!(
+        "has only one column, `{name}`, for {}; a candle needs four price columns, or one column for all four",
+        shown.join(" and ")
+    )
+    .into())
 }
 
 /// Headerless columns: a time followed by prices that fit exactly one order.

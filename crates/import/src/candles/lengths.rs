@@ -53,8 +53,8 @@ pub(super) fn of_all_rows(file: &FileToImport<'_>, sheet: &Sheet, found: &Candle
     if let Some(longer) = longer.filter(|longer| priced().all(|times| regular(&times.priced) == Some(longer.0))) {
         let length = Interval(step);
         return Err(Refusal::new(format!(
-            "has a row every {length} and prices every {longer}, so its candles may be of either length; pass --set interval={length} if nothing was traded in \
-             the rows without prices, or --set interval={longer} if each price covers the longer time"
+            "has a row every {length} and prices every {longer}, so its candles may have either length; pass --set interval={length} if \
+                there were no trades in the rows without prices, or --set interval={longer} if each price covers the longer interval"
         ))
         .say("set", format!("interval={VALUE}")));
     }

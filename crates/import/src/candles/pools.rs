@@ -116,9 +116,9 @@ pub(super) fn is_of_said_token(file: &FileToImport<'_>, sheet: &Sheet, found: &C
         return Ok(());
     }
     let what = match (file.hints.coin, file.hints.token) {
-        (None, None) => format!("has prices of {of} in {currency}, the two tokens of its pool"),
-        (Some(coin), _) => format!("has prices of {of} in {currency}, the two tokens of its pool, but --coin is {coin}"),
-        (_, Some(token)) => format!("has prices of {of} in {currency}, the two tokens of its pool, but --token is {token}"),
+        (None, None) => format!("has prices of {of} in {currency}, the other token of its pool"),
+        (Some(coin), _) => format!("has prices of {of} in {currency}, the other token of its pool, but --coin is {coin}"),
+        (_, Some(token)) => format!("has prices of {of} in {currency}, the other token of its pool, but --token is {token}"),
     };
     let refusal = Refusal::new(format!("{what}; pass --token with the address of {of}, or --broken-too to import these prices anyway"));
     Err(match priced.address {

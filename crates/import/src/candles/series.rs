@@ -79,7 +79,7 @@ pub(super) fn by_series(
     };
     if file.hints.token.is_some() || pair::address(&file.sniffed.name).is_some() {
         let refusal = pick(file, sheet, &parts);
-        return Err(Refusal { reason: format!("{}; --token then applies to the chosen series", refusal.reason), ..refusal });
+        return Err(Refusal { reason: format!("{}; --token applies to the chosen series", refusal.reason), ..refusal });
     }
     split(file, sheet, &parts, symbol, take).map(|plan| (plan, true))
 }
@@ -107,7 +107,7 @@ fn split(file: &FileToImport<'_>, sheet: &Sheet, parts: &SeriesColumns, symbol: 
                 known.push(value.as_str());
             }
             Ok(token) => {
-                unknown.push(format!("the series `{value}` has prices for {} tokens; import it separately", token.multiplier));
+                unknown.push(format!("the series `{value}` has prices per {} tokens; import it separately", token.multiplier));
             }
             Err(refusal) => unknown.push(format!("the series `{value}` {}", refusal.reason)),
         }
@@ -307,8 +307,8 @@ fn pick(file: &FileToImport<'_>, sheet: &Sheet, parts: &SeriesColumns) -> Refusa
     let wheres: Vec<String> = picked.iter().map(|(name, value)| format!("{name} = \"{value}\"")).collect();
     let flags: Vec<String> = picks.iter().map(|pick| format!("--pick {pick}")).collect();
     Refusal::new(format!(
-        "contains {} series of candles, but one file can supply only one per token: {}. Choose one, as in `{}`, and import every \
-         other one separately",
+        "contains {} series of candles, but one file can supply only one per token: {}. Choose one, as in `{}`, and import the others \
+            separately",
         parts.found.len(),
         shown.join("; "),
         flags.join(" ")

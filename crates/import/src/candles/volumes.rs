@@ -113,8 +113,8 @@ impl Volume {
         let Self::Column { at, is_sure: false, .. } = self else { return None };
         let name = &sheet.names[*at];
         Some(format!(
-            "assumed: `{name}` counts tokens, because nothing in it shows USD; if it is in USD, as in files from Yahoo Finance and CoinMarketCap, \
-             pass --volume usd"
+            "assumed: `{name}` is in tokens, because nothing in it indicates USD; if it is in USD, as in files from Yahoo Finance and \
+                CoinMarketCap, pass --volume usd"
         ))
     }
 
@@ -145,7 +145,9 @@ pub(super) fn volume(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColum
     let names = Names::of(&sheet.names);
     let candidates = file.mapped("volume").map_or_else(|| candidates(sheet, found, &names), |said| vec![said]);
     let Some(style) = notation::style_beside(sheet, &candidates, found.style.comma) else {
-        return Volume::None(Some("its volumes have decimal commas and decimal points, so they are left empty".to_owned()));
+        return Volume::None(Some(
+            "some of its volumes have a decimal comma and others a decimal point, so volume is left empty".to_owned(),
+        ));
     };
     let [_, high, low, _] = &found.figures;
     let ranges: Vec<PriceRange> = low.iter().zip(high).map(|(&low, &high)| PriceRange { low, high }).collect();
@@ -195,8 +197,8 @@ fn of_pair(sheet: &Sheet, found: &CandleColumns, among: &Candidates<'_>, scales:
                 }
             } else if scales[i] == 1.0 && scales[j] == 1.0 && right > 0.02 && wrong > 0.02 && right + wrong >= 0.95 && changing.is_none() {
                 let says = format!(
-                    "its volumes `{}` and `{}` change places ({:.1}% of the rows have the tokens in the second); each row uses the \
-                     order whose ratio is the price",
+                    "its volume columns `{}` and `{}` are swapped in some rows ({:.1}% of the rows have the tokens in the second); in \
+                        each row, the order whose ratio matches the price is used",
                     sheet.names[candidates[i]],
                     sheet.names[candidates[j]],
                     wrong * 100.0
@@ -273,12 +275,14 @@ fn single(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, among: 
     let described = file.format.said("candles", "volume", sheet).and_then(|rule| rule.unit);
     let said = file.options.volume.is_some() || described.is_some();
     if let Some(currency) = currency.filter(|currency| !said && !pair::is_dollar(currency)) {
-        return Volume::None(Some(format!("`{name}` is in {currency} (from its cells), but volume counts tokens, so it is left empty")));
+        return Volume::None(Some(format!(
+            "`{name}` is in {currency} (from its cells), but volume must be in tokens, so it is left empty"
+        )));
     }
     let money = match file.options.volume {
         Some(unit) => (unit == VolumeUnit::Usd).then(|| "from --volume usd".to_owned()),
         None if said => (described == Some(Unit::Usd)).then(|| format!("as {} reports it", file.format.title)),
-        None if too_large => Some("in tokens, it would be worth more than any token trades in a day".to_owned()),
+        None if too_large => Some("in tokens, it would be worth more than the daily volume of any token".to_owned()),
         None if currency.is_some() => Some("from its cells".to_owned()),
         None if counts(among.names.whole(at)) == Some(VolumeMeasure::Money) || name.contains('$') => Some("from its name".to_owned()),
         None => in_usd(sheet, among.names, found, &among.figures[place]).or_else(|| beside_cap(sheet, found, among.style, at)),
@@ -291,8 +295,8 @@ fn single(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, among: 
         Some(why) => Volume::Made(
             VolumeRule { first: at, second: None, style: among.style, scale },
             format!(
-                "warning: its volume `{name}` is in USD ({why}) and is divided by each close, which approximates the tokens traded; \
-                 0 is left empty"
+                "warning: its volume `{name}` is in USD ({why}) and is divided by each close, which approximates the number of tokens \
+                    traded; zeros are left empty"
             ),
         ),
     }

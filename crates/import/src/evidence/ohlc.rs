@@ -7,7 +7,7 @@ use model::candles::is_valid_candle;
 const HOLDS: f64 = 0.99;
 /// The prices of a row are close together: in nearly all rows the high is less than this multiple of the low.
 const SPREAD_MAX: f64 = 8.0;
-/// The same, where one column has whole numbers only and others have fractions: an amount of trades is no price.
+/// The same, where one column has whole numbers only and others have fractions: a number of trades is not a price.
 const MIXED_SPREAD_MAX: f64 = 2.0;
 /// Maximum ratio of the better reading's mean jump, from one close to the next open, to the other reading's.
 const CLEARLY: f64 = 0.75;

@@ -108,8 +108,8 @@ impl TimeStyle {
         match self {
             Self::Days => Some(format!("assumed: the numbers in `{column}` are days since 1970-01-01")),
             Self::DayFirstExchanged | Self::MonthFirstExchanged => Some(format!(
-                "assumed: day and month of the dates in `{column}` were exchanged by a spreadsheet, as all its other dates are texts that \
-                 the spreadsheet could not read in that order; they are exchanged back"
+                "assumed: a spreadsheet swapped day and month in some dates of `{column}`, as all its other dates are text that the \
+                    spreadsheet could not read in that order; they are swapped back"
             )),
             Self::Local(of, _) => of.assumed(column),
             _ => None,

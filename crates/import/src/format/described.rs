@@ -260,7 +260,7 @@ fn latest(
         last = cells(&batch, column).iter().filter_map(number).chain(last).reduce(f64::max);
     }
     let time = last.and_then(|last: f64| TimeStyle::Epoch.ms(&last.to_string()));
-    says.extend(time.map(|ms| format!("its row of {}, the latest by `{column}`", Time(ms).day())));
+    says.extend(time.map(|ms| format!("only its row of {} is imported, the latest by `{column}`", Time(ms).day())));
     let column = column.to_owned();
     Ok(Edited::over(rows, [KEPT], move |batch| {
         let is_last = |cell| number(&cell).is_some_and(|number| Some(number) == last).then(|| "yes".to_owned());

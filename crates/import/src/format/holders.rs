@@ -50,7 +50,7 @@ const ROUNDED: f64 = 1e15;
 #[derive(Clone, Copy)]
 enum Holders {
     Column(usize),
-    /// The rows are the tokens of one account, which stands beside them.
+    /// The rows are the tokens of one account, which is named next to them.
     Beside(Address),
 }
 
@@ -189,9 +189,11 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     }
     let name = &sheet.names[found.balance];
     if let Some(coins) = in_coin(sheet, found.balance).filter(|_| is_named_raw(sheet, found.balance) && found.token.is_none()) {
-        return Err(
-            format!("looks like holders, but `{name}` has the amounts of `{coins}` in wei, which are of a coin, not of a token").into()
-        );
+        return Err(format!(
+            "looks like holders, but `{name}` has the amounts of the column `{coins}` in wei, so they are amounts of a coin, not \
+                of a token"
+        )
+        .into());
     }
     // In lower case, a word is a symbol only if the dataset has it.
     let symbol = found.symbol.as_deref().filter(|symbol| {
@@ -265,16 +267,17 @@ pub(super) fn plausible(file: &FileToImport<'_>, sheet: &Sheet, balance: usize) 
     if let Some(shown) = rounded.filter(|_| whole && unit != Some(AmountUnit::Whole)) {
         // No line of `dataset.toml`: with either unit it would record a wrong balance.
         return Err(format!(
-            "looks like holders, but its balances are rounded, as `{shown}` in `{name}`, which is how spreadsheets show long \
-             numbers; use the original file, before a spreadsheet saved it, or pass --unit whole if they are whole tokens"
+            "looks like holders, but its balances are rounded, such as `{shown}` in `{name}`, which is how spreadsheets show long \
+                numbers; use the original file, from before a spreadsheet saved it, or pass --unit whole if the balances are whole \
+                tokens"
         )
         .into());
     }
     let is_raw = is_named_raw(sheet, balance) && unit.is_none();
     if is_raw && !whole {
         let reason = format!(
-            "looks like holders, but the name of `{name}` means base units, and some of its balances have fractions; pass --unit whole \
-             if they are whole tokens"
+            "looks like holders, but the column name `{name}` indicates base units, and some of its balances have fractions; pass --unit \
+                whole if they are whole tokens"
         );
         return Err(Refusal::new(reason).say("unit", UNIT));
     }

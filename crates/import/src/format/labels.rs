@@ -12,7 +12,7 @@ use super::{
 };
 
 const ADDRESSES: &str = "address addr wallet walletaddress account contractaddress contract 地址 accountaddress";
-/// Names of columns that may be lists of addresses, of one chain where they stand beside those of others.
+/// Names of columns that may be lists of addresses, of one chain where other lists are next to them.
 const LISTS: &str = "addresses eth ethereum";
 /// Names of columns that are the label for certain.
 const LABELS: &str = "label labels labelname";

@@ -172,7 +172,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
             ("log_index", name(has[2], MADE[8])),
         ])
         .columns(&[("status", NO_COLUMN)])
-        .keep(MADE[0], &["transfer"], "are other events, removed ones, or of tokens other than --token");
+        .keep(MADE[0], &["transfer"], "are other events, removed events, or events of tokens other than --token");
     plan.takes.push(take);
     Ok(plan)
 }

@@ -84,7 +84,7 @@ pub(crate) fn open(file: &FileToImport<'_>, table: &str) -> Result<ImportPlan, R
         let others = ["published_at", "author", "title", "token_address"].iter().filter_map(|name| named(name)).collect();
         take.rows = posts::with_ids(take.rows, named("link"), others);
         take = take.columns(&[("post_id", posts::MADE)]);
-        plan = plan.saying("its posts have no id, so one is created from the link, or without a link from time, author and text");
+        plan = plan.saying("its posts have no id, so one is created from the link or, if there is no link, from the time, author and text");
     }
     if let Some(refusal) = missing_columns(&take, sheet, schema)? {
         return Err(refusal);
@@ -110,8 +110,8 @@ fn mapped(file: &FileToImport<'_>, sheet: &Sheet, schema: &'static TableSchema) 
             let odd = sheet.different(at).into_iter().find(|cell| Chain::known(cell).is_none());
             let odd = odd.or_else(|| sheet.column(at).next()).unwrap_or_default();
             return Err(Refusal::new(format!(
-                "has `{odd}` in `{theirs}`, which is not a chain id or cannot be told from a count; map another column to `{ours}`, or \
-                 pass --set {ours}=CHAIN if all rows are on one chain"
+                "has `{odd}` in `{theirs}`, which is not a chain id or cannot be distinguished from a count; map another column to \
+                    `{ours}`, or pass --set {ours}=CHAIN if all rows are on one chain"
             ))
             .say("map", format!("{ours}={COLUMN}")));
         }
@@ -207,8 +207,8 @@ fn missing_columns(take: &Take, sheet: &Sheet, schema: &'static TableSchema) -> 
     if schema.name == "candles" && prices > others {
         // No line of `dataset.toml`: it would make one price all four of a candle.
         return Ok(Some(Refusal::new(format!(
-            "lacks {columns} {} of candles, and only {others} other columns are numeric; a candle has four prices (open, high, low, \
-             close), so get candles from the source",
+            "lacks {columns} {} of candles, and the number of other numeric columns is only {others}; a candle has four prices (open, \
+                high, low, close), so get candles from the source",
             shown.join(", ")
         ))));
     }

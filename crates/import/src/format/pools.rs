@@ -55,7 +55,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         return Err(lacking([pool, first, second].map(|at| sheet.names[at].as_str()), &missing));
     }
     if let Some(tokens) = tokens(file, sheet, &known, take.manifest.set.get("chain").map(String::as_str))? {
-        plan = plan.saying("its tokens are imported too, with symbol, and with name and decimals if the file has them");
+        plan = plan.saying("its tokens are imported too, with their symbols, and with their names and decimals if the file has them");
         plan.takes.push(tokens);
     }
     if let Some(schema) = schema::table("pools") {

@@ -190,11 +190,11 @@ pub(super) fn no_chain(sheet: &Sheet, address: &str) -> Refusal {
     let explorer = (0..sheet.names.len()).find_map(|at| sheet.column(at).take(20).find_map(pair::chain_of_explorer));
     let reason = match explorer {
         Some(chain) => format!(
-            "looks like tokens, but names no chain, and an address can be another token on another chain; pass --chain {chain}, the \
-             chain of its links, if all tokens are on it"
+            "looks like tokens, but names no chain, and the same address can be a different token on another chain; pass --chain \
+                {chain}, the chain of its links, if all tokens are on it"
         ),
-        None => "looks like tokens, but names no chain, and an address can be another token on another chain; if all tokens are on one \
-                 chain, pass it, as in --chain base (`tokendeck schema --chains` lists the chains)"
+        None => "looks like tokens, but names no chain, and the same address can be a different token on another chain; if all tokens \
+            are on one chain, pass it, as in --chain base (`tokendeck schema --chains` lists the chains)"
             .to_owned(),
     };
     let (chain, quoted) = explorer.map_or((blank, blank.to_owned()), |chain| (chain, format!("\"{chain}\"")));

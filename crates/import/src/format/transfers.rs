@@ -179,7 +179,7 @@ fn refuse_others(sheet: &Sheet, names: &Names, found: &Columns) -> Result<Option
     if sheet.first.iter().any(|row| !is_null_word(&row[found.value]) && is_null_word(&row[at])) {
         return Ok(Some(at));
     }
-    Err(format!("looks like transfers, but its column `{}` numbers NFTs, which have no amounts", sheet.names[at]).into())
+    Err(format!("looks like transfers, but its column `{}` contains ids of NFTs, which have no amounts", sheet.names[at]).into())
 }
 
 /// Leaves out the rows without an amount, and those with a number of an NFT: they are no transfers of a token's amount.
@@ -195,7 +195,7 @@ pub(super) fn with_amounts(take: Take, value: &str, number: Option<&String>) -> 
         let kept = cells(batch, &value).iter().enumerate().map(has).collect();
         put(batch, HAS_AMOUNT, kept);
     });
-    Take { rows, ..take }.keep(HAS_AMOUNT, &["yes"], "have no amount of a token")
+    Take { rows, ..take }.keep(HAS_AMOUNT, &["yes"], "have no token amount")
 }
 
 /// The tokens that the file lists with their decimals.
@@ -276,7 +276,7 @@ fn amounts_in(
         }
         ([_], None) => format!("pass them, as in --decimals 18, or {WRITE_TOKENS}"),
         // `--decimals` is for one token; others may have different ones.
-        (_, Some(_)) => format!("--decimals applies to one token only, and these are {}; {WRITE_TOKENS}", unknown.len()),
+        (_, Some(_)) => format!("--decimals applies to one token only, not to {}; {WRITE_TOKENS}", unknown.len()),
         _ => WRITE_TOKENS.to_owned(),
     };
     let refusal = Refusal::new(format!(

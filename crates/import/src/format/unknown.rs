@@ -129,7 +129,7 @@ pub(crate) fn unknown(sniffed: &Sniffed, options: &ImportOptions) -> Refusal {
         return Refusal::new(flaw);
     }
     let near = if is_printed(sniffed) {
-        "It looks like a table that a program printed with blanks between its columns; save it as CSV, in pandas with `df.to_csv()`.".into()
+        "It looks like a table that a program printed with spaces between its columns; save it as CSV, in pandas with `df.to_csv()`.".into()
     } else {
         sniffed.sheet.as_ref().and_then(|sheet| nearest(sheet, options)).unwrap_or_default()
     };
@@ -196,7 +196,7 @@ fn one_price(sheet: &Sheet, names: &Names) -> Option<Refusal> {
     let (_, price) = (of(TIME, Kind::Time)?, of(PRICE, Kind::Number)?);
     let price = &sheet.names[price];
     Some(Refusal::new(format!(
-        "It has one price per time, `{price}`, but a candle has four (open, high, low, close); get candles from the source."
+        "It has only one price per time, `{price}`, but a candle has four (open, high, low, close); get candles from the source."
     )))
 }
 
@@ -212,8 +212,8 @@ fn other_networks(sheet: &Sheet) -> Option<Refusal> {
     }
     let cell: String = sheet.column(at).find(|cell| !cell.is_empty()).unwrap_or_default().chars().take(70).collect();
     Some(Refusal::new(format!(
-        "Its addresses, such as `{cell}` in `{}`, belong to a network that tokendeck does not support; it stores only addresses of 0x and \
-         40 hexadecimal digits, as on Ethereum.",
+        "Its addresses, such as `{cell}` in `{}`, belong to a network that tokendeck does not support; tokendeck stores only addresses \
+            that consist of 0x and 40 hexadecimal digits, as on Ethereum.",
         sheet.names[at]
     )))
 }
@@ -264,8 +264,8 @@ fn refusal(sheet: &Sheet, near: &NearTable, found: &[Option<usize>], options: &I
                 if yields::may_be_of_a_period(&sheet.names[*at]) {
                     let name = &sheet.names[*at];
                     lacking.push(format!(
-                        "`{name}` may be an annual rate or the rate of that period only, and tokendeck needs annual rates (--unit \
-                         cannot convert a daily rate)"
+                        "`{name}` may be an annual rate or the rate of a single period, and tokendeck needs annual rates (--unit cannot \
+                            convert a daily rate)"
                     ));
                 }
             }
@@ -312,7 +312,7 @@ fn refusal(sheet: &Sheet, near: &NearTable, found: &[Option<usize>], options: &I
     if !can_be {
         return Refusal::new(format!("{reason}.{labels}"));
     }
-    let refusal = Refusal::new(format!("{reason}. If its rows belong to that table, name its columns.{labels}"));
+    let refusal = Refusal::new(format!("{reason}. If its rows belong to that table, map its columns.{labels}"));
     let refusal = if has_lists { refusal } else { refusal.say("as", table).saying(say) };
     // Only an import generates ids and leaves yield columns empty; a dataset reads files unchanged.
     if ["posts", "yields"].contains(&table) {

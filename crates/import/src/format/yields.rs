@@ -155,16 +155,16 @@ pub(super) fn in_percent(
         Some(AmountUnit::Fraction) => !columns.iter().any(|(_, at)| sheet.column(*at).any(is_percent)),
         Some(AmountUnit::Percent) => false,
         _ if stated => {
-            let says = "assumed: its yields are in percent, as those of its source, though all of them are below 1; pass --unit fraction \
-                        if 0.05 means 5%";
+            let says = "assumed: its yields are in percent, as is usual for its source, though all of them are below 1; pass --unit \
+                fraction if 0.05 means 5%";
             let is_assumed = are_small(sheet, &columns);
             return Ok(plan.noting(is_assumed.then(|| says.to_owned())));
         }
         _ if let Some((_, at)) = columns.iter().find(|(_, at)| may_be_of_a_period(&sheet.names[*at])) => {
             return Err(Refusal::new(format!(
-                "looks like yields, but `{}` in `{}` may be an annual rate as of that time, or the rate of that period only, and \
-                 tokendeck needs annual rates; pass --unit percent if it is annual and in percent, or --unit fraction if it is annual \
-                 and a fraction of 1. Otherwise, use a file with annual rates",
+                "looks like yields, but `{}` in `{}` may be an annual rate or the rate of a single period, and tokendeck needs annual \
+                    rates; pass --unit percent if it is annual and in percent, or --unit fraction if it is annual and a fraction of 1. \
+                    Otherwise, use a file with annual rates",
                 example_cell(sheet, *at),
                 sheet.names[*at]
             ))

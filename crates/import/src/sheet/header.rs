@@ -162,11 +162,12 @@ fn fit(names: &[String], rows: &[&Vec<String>], from: usize) -> i32 {
 }
 
 /// The names below those of groups, and the groups if they are several series of prices with the same names. A name takes its group where it
-/// says too little without it: an empty one below the name of a single column, currencies of volumes, names of several groups, and those in a
+/// is not enough on its own: an empty one below the name of a single column, currencies of volumes, names of several groups, and those in a
 /// group of prices in a currency.
 fn in_groups(groups: &[String], head: &[String]) -> (Vec<String>, Vec<String>) {
     let filled = groups.iter().filter(|group| !group.is_empty()).count();
-    if filled < 2 || head.len() > GROUPED_MAX {
+    let is_comment = groups.first().is_some_and(|first| first.starts_with(['#', ';']));
+    if filled < 2 || head.len() > GROUPED_MAX || is_comment {
         return (head.to_vec(), Vec::new());
     }
     let mut group = "";

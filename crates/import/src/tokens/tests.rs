@@ -101,5 +101,5 @@ fn a_file_finds_its_token_or_says_what_is_needed() {
     assert!(tokens.find(&named, None, hints(Some(&uni), false)).unwrap_err().reason.contains("but --token is"));
     let named = format!("export-0x{}.csv", "9".repeat(40));
     let found = tokens.find(&named, None, hints(Some(&uni), false)).unwrap();
-    assert!(found.address.to_string() == uni && found.says.contains("warning: its name has 0x9"), "{found:?}");
+    assert!(found.address.to_string() == uni && found.says.contains("warning: its name contains 0x9"), "{found:?}");
 }

@@ -45,7 +45,7 @@ pub(super) fn check(path: &Path) -> Result<u64, String> {
 }
 
 fn too_long(name: &str) -> String {
-    format!("has a text of more than {} MiB in `{name}`, longer than any cell: it is damaged", ITEM_MAX >> 20)
+    format!("has a string of more than {} MiB in `{name}`, longer than any cell can be: it is damaged", ITEM_MAX >> 20)
 }
 
 /// What all parts hold.
@@ -95,7 +95,7 @@ impl Counts {
 }
 
 fn too_many_texts(count: u64) -> String {
-    format!("has or declares {count} texts, but at most {SHARED_MAX} are supported; save its sheets as CSV")
+    format!("contains or declares {count} text strings, but at most {SHARED_MAX} are supported; save its sheets as CSV")
 }
 
 /// The largest number that `uniqueCount` is said to be.
@@ -354,11 +354,11 @@ mod tests {
         for (text, reason) in [
             (shared("<si><t>a &lt; b</t></si><!-- > --><si><t x='>'/></si><si/>"), ""),
             (format!("<sst>{}</sst>", "<si><t>a</t></si>".repeat(200_000)), ""),
-            (shared(&format!("<si><t>{long}</t></si>")), "a text of more than"),
-            (shared(&format!("<!--{long}-->")), "a text of more than"),
-            (shared(&format!("<si>{}</si>", format!("<r><t>{}</t></r>", &long[..ITEM_MAX / 3]).repeat(4))), "a text of more than"),
-            (shared(&format!("<si><c>{}", format!("</c><t>{}</t><c>", &long[..ITEM_MAX / 3]).repeat(4))), "a text of more than"),
-            ("<x:sst x='9' uniqueCount = '4000000000'/>".to_owned(), "4000000000 texts"),
+            (shared(&format!("<si><t>{long}</t></si>")), "a string of more than"),
+            (shared(&format!("<!--{long}-->")), "a string of more than"),
+            (shared(&format!("<si>{}</si>", format!("<r><t>{}</t></r>", &long[..ITEM_MAX / 3]).repeat(4))), "a string of more than"),
+            (shared(&format!("<si><c>{}", format!("</c><t>{}</t><c>", &long[..ITEM_MAX / 3]).repeat(4))), "a string of more than"),
+            ("<x:sst x='9' uniqueCount = '4000000000'/>".to_owned(), "4000000000 text strings"),
             (shared("<si>"), "not complete XML"),
             ("<sst></si>".to_owned(), "not complete XML"),
             ("\u{feff}x<sst/>".to_owned(), "not complete XML"),
@@ -385,6 +385,6 @@ mod tests {
         assert_eq!(records(&mut &links(2)[..], "workbook.bin", &mut counts), Ok(()));
         assert!(records(&mut &links(4_000_000_000)[..], "workbook.bin", &mut counts).is_err());
         let long = [&[0x14, 0xff, 0xff, 0xff, 0x7f][..], &vec![0; ITEM_MAX + 1]].concat();
-        assert!(records(&mut &long[..], "sheet1.bin", &mut counts).is_err_and(|said| said.contains("a text of more than")));
+        assert!(records(&mut &long[..], "sheet1.bin", &mut counts).is_err_and(|said| said.contains("a string of more than")));
     }
 }

@@ -157,7 +157,7 @@ fn fields(stream: &[u8]) -> Result<(), String> {
         }
         all += field.map_or(0, |[top, left, bottom, right]| (bottom - top + 1) * (right.saturating_sub(left) + 1));
         if all > FIELDS_MAX {
-            return Err(format!("has more than {FIELDS_MAX} cells, including empty ones between others; save its sheets as CSV"));
+            return Err(format!("has more than {FIELDS_MAX} cells, including empty ones between filled ones; save its sheets as CSV"));
         }
     }
     Ok(())

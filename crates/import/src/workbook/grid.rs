@@ -62,7 +62,8 @@ impl SheetGrid {
         room.text = room.text.saturating_add(text.len() as u64);
         if room.text > room.stored.saturating_add(REPEATED_MAX) {
             return Err(format!(
-                "repeats long texts in its cells, which take {} MiB more than the workbook; shorten the texts, or save its sheets as CSV",
+                "repeats long strings in its cells, so that they take {} MiB more than the workbook itself; shorten them, or save its \
+                    sheets as CSV",
                 REPEATED_MAX >> 20
             ));
         }
@@ -150,7 +151,7 @@ mod tests {
             let (mut grid, mut room) = (SheetGrid::default(), Room::default());
             room.stores(stored);
             let put = (0..cells).try_for_each(|row| grid.put((row, 0), text.clone(), &mut room));
-            assert!(put.as_ref().map_or_else(|said| !fits && said.contains("repeats long texts"), |()| fits), "{name}: {put:?}");
+            assert!(put.as_ref().map_or_else(|said| !fits && said.contains("repeats long strings"), |()| fits), "{name}: {put:?}");
         }
     }
 }

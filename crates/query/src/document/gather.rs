@@ -220,7 +220,7 @@ fn record(deck: &Deck, snapshot: &Snapshot, token: Address, name: PatternName, p
     Some(of_name.cloned().unwrap_or_else(|| PatternRecord::none(name)))
 }
 
-const CHANGED: &str = "The data changed after this analysis: it shows the original levels, without current prices or a chart.";
+const CHANGED: &str = "The data changed after this analysis, so its original levels are shown, without current prices or a chart.";
 
 /// An answer, and its JSON parsed again.
 type Explained<A> = (Arc<CachedAnswer<A>>, Value);

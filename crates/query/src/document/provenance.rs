@@ -95,14 +95,14 @@ impl Provenance {
     pub fn changes(&self, now: &Self) -> Vec<String> {
         let mut changes = Vec::new();
         if self.version != now.version {
-            changes.push(format!("created by tokendeck {}, this is {}", self.version, now.version));
+            changes.push(format!("created by tokendeck {}; this is {}", self.version, now.version));
         }
         if self.settings != now.settings {
-            changes.push("created with other settings ([analysis] in config.toml, exchanges.toml)".to_owned());
+            changes.push("created with different settings ([analysis] in config.toml, exchanges.toml)".to_owned());
         }
         if self.record != now.record {
             let then = if self.record.is_some() {
-                "created with another track record of all tokens"
+                "created with a different track record of all tokens"
             } else {
                 "created before the track record of all tokens was computed"
             };
@@ -117,7 +117,7 @@ impl Provenance {
                 Some(now) if now.rows != table.rows => {
                     changes.push(format!("table `{}` had {}, now {}", table.name, many(table.rows, "row", "rows"), count(now.rows)));
                 }
-                Some(now) if now.hash != table.hash => changes.push(format!("rows of table `{}` have other values", table.name)),
+                Some(now) if now.hash != table.hash => changes.push(format!("rows of table `{}` have different values", table.name)),
                 Some(_) => {}
             }
         }
@@ -210,11 +210,11 @@ mod tests {
         assert_eq!(
             made.changes(&now),
             [
-                "created by tokendeck 1.0.0, this is 2.0.0",
-                "created with other settings ([analysis] in config.toml, exchanges.toml)",
+                "created by tokendeck 1.0.0; this is 2.0.0",
+                "created with different settings ([analysis] in config.toml, exchanges.toml)",
                 "created before the track record of all tokens was computed",
                 "table `candles` had 2 rows, now 3",
-                "rows of table `posts` have other values",
+                "rows of table `posts` have different values",
                 "table `pools` is new",
             ]
         );

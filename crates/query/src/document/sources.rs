@@ -46,7 +46,7 @@ pub(super) fn section(sources: &Sources, before: Option<Time>) -> Section {
     }
     let mut warn = |says: &str| section.blocks.push(Block::Sentence(StyledText::new(says, Tone::Warning)));
     if newer {
-        warn("Marked files changed after the job started, so its results may come from older data.");
+        warn("Marked files changed after the job started, so the job's results may come from older data.");
     }
     if sources.changed {
         warn("The data changed while the job ran: these are the initial files, and some results come from newer ones.");

@@ -246,9 +246,9 @@ pub(super) mod tests {
         assert_eq!((queue.dropped_to_say(at(0)), queue.dropped_to_say(at(1_000)), queue.dropped_to_say(at(9_000))), (None, Some(80), None));
         let starts: Vec<u64> = (0..600).map(|tenth| tenth * 100).filter(|time| queue.next(at(*time)).is_some()).collect();
         assert_eq!(starts, (0..20).map(|second| second * 1_000).collect::<Vec<_>>());
-        assert!(!offer(&mut queue, 59_900), "twenty in a minute");
+        assert!(!offer(&mut queue, 59_900), "at most twenty per minute");
         assert_eq!(queue.dropped_to_say(at(60_950)), None, "once a minute");
-        assert!(offer(&mut queue, 60_000), "the first start is a minute ago");
+        assert!(offer(&mut queue, 60_000), "the first start was a minute ago");
         assert!(!offer(&mut queue, 60_999));
         assert_eq!(queue.dropped_to_say(at(61_000)), Some(2));
     }

@@ -44,7 +44,7 @@ pub struct TokenReport {
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[schemars(inline)]
-#[expect(dead_code, reason = "a shape for the document: the parts are kept as the text they were answered with")]
+#[expect(dead_code, reason = "only a shape for the OpenAPI document: each part is stored as the text of its response")]
 enum Part<A> {
     Answer(A),
     Failed { error: ProblemBody },

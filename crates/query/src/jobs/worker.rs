@@ -325,7 +325,7 @@ impl Shared {
             // All answers about a token come from one generation.
             let snapshot = self.deck.complete_snapshot()?;
             if alerts::dataset(&snapshot.dataset.folder) != job.dataset {
-                return Err(Problem::new(Code::Loading, "Another dataset was opened; the job waits until its own is open again."));
+                return Err(Problem::new(Code::Loading, "Another dataset was opened; the job waits until its own dataset is open again."));
             }
             self.store.save_sources(&job.id, &Sources::of(&self.deck, &snapshot.dataset), position == 0)?;
             tokens_used += u64::from(snapshot.dataset.token(address).is_some());

@@ -35,7 +35,7 @@ pub const PERIODS: &[&str] = &["7d", "30d", "90d", "365d", "all"];
 const PERIOD: Parameter = parameter(
     "period",
     ParameterKind::Word { words: PERIODS, default: Some("all") },
-    "Latest days of the span in which all tokens have candles.",
+    "Period to compare: the latest days of the span in which all tokens have candles.",
 );
 
 request! {

@@ -63,7 +63,7 @@ macro_rules! columns {
 
         $(const _: () = assert!(
             matches!(ColumnKind::$known_kind, ColumnKind::Number | ColumnKind::Time | ColumnKind::Duration),
-            "only numbers, times and lengths of time can be added: see `FigureValue::of`"
+            "only numbers, times and durations can be added: see `FigureValue::of`"
         );)*
 
         const SOURCES: &[(&str, FigureSource)] = &[$(($name, $source)),*];
@@ -169,8 +169,8 @@ columns! {
             "Leading word of the security recommendation; null without security data. `NOT ENOUGH DATA` means that the score is unknown."
             = FigureSource::Security(|summary| FigureValue::Value(Scalar::text(summary.recommendation)));
         "security_changed": Flag [], bool,
-            "Whether code, owner, taxes, trades or owner privileges differ from the previous scan, of the on-chain state or, while the \
-            program runs, of the files; false after a single scan, null without security data." = FigureSource::Security(|summary| FigureValue::Value(Scalar::Flag(summary.changed)));
+            "Whether code, owner, taxes, trades or owner privileges differ from the previous scan. Scans of the files are compared only \
+                while the program runs. False after a single scan, null without security data." = FigureSource::Security(|summary| FigureValue::Value(Scalar::Flag(summary.changed)));
         "rsi_14": Number ["rsi"], f64,
             "Relative strength index (RSI) over 14 daily candles, 0–100, at the last candle, as in \
             `/technical/{contractAddress}/indicators`; null with fewer candles, or if they end long before the newest in the data." = FigureSource::Days(|days| Indicator::Rsi(14).last(days));
@@ -347,8 +347,8 @@ pub(super) mod tests {
         let [rsi, high] = of(0);
         assert!(rsi.is_some_and(|rsi| (40.0..60.0).contains(&rsi)), "{rsi:?}");
         assert!(high.is_some_and(|high| (high + 10.0).abs() < 1e-9), "{high:?}");
-        assert_eq!(of(1), [Some(100.0), None], "it only rose, and is not 52 weeks old");
-        assert_eq!(of(2), [None, None], "what it did long ago is no news");
+        assert_eq!(of(1), [Some(100.0), None], "the price only rose, and the candles do not reach back 52 weeks");
+        assert_eq!(of(2), [None, None], "values from long ago are not current");
         for (query, expected) in
             [("where=rsi<60", "A"), ("where=52w_high>-11", "A"), ("where=rsi>=99", "B"), ("sort=-rsi", "BAC"), ("sort=52w", "ABC")]
         {
@@ -407,6 +407,6 @@ pub(super) mod tests {
         assert_eq!(answer(&[&fresh, &old]).best(), Some(&fresh));
         assert_eq!(answer(&[&old]).best(), Some(&old));
         assert_eq!(answer(&[]).best(), None);
-        assert_eq!(answer(&[&fresh]).best_active(), None, "a plain answer does not tell which are open");
+        assert_eq!(answer(&[&fresh]).best_active(), None, "a plain response does not show which patterns are open");
     }
 }

@@ -21,7 +21,7 @@ request! {
     GrowthQuestion at "/analytics/tokens/holders-growth" {
         limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 1_000, default: 10 }, "Number of tokens to return."),
         /// In days.
-        window: u64 = parameter("window", ParameterKind::Word { words: WINDOWS, default: Some("7") }, "Period of growth in days."),
+        window: u64 = parameter("window", ParameterKind::Word { words: WINDOWS, default: Some("7") }, "Growth period in days."),
         explain: bool = EXPLAIN,
     }
 }

@@ -178,7 +178,7 @@ impl<T: Listed> JsonSchema for Row<T> {
         let mut schema = T::json_schema(generator);
         schema.remove("required");
         let meaning = schema.get("description").and_then(Value::as_str).unwrap_or("A row.");
-        let meaning = format!("{} Has all its fields, or only those that `only` names.", meaning.trim());
+        let meaning = format!("{} Contains all fields, or only those listed in `only`.", meaning.trim());
         schema.insert("description".into(), meaning.into());
         schema
     }

@@ -23,7 +23,7 @@ request! {
             "explain",
             ParameterKind::Word { words: &["false", "true", "record"], default: Some("false") },
             "`true`: add the evidence behind each pattern and its prices; `record`: also add the outcomes of the token's earlier \
-            patterns, which takes seconds the first time.",
+                patterns, which takes a few seconds the first time.",
         ),
         include: &'static str = parameter(
             "include",

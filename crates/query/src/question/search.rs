@@ -50,7 +50,7 @@ request! {
         /// As `conditions`. `None`: by match rank, then by market cap.
         sort: Option<String> = sort::<TokenEntry>(
             None,
-            "Up to 4 columns, comma-separated; `-` for descending. Default: by rank of the match, then -market_cap.",
+            "Up to 4 columns, comma-separated; `-` for descending. Default: best match first, then -market_cap.",
         ),
         /// Figures out of `fields::FIELDS`, in its order.
         fields: Vec<&'static str> = parameter("fields", ParameterKind::Words(FIELDS), "Metrics to add, comma-separated."),

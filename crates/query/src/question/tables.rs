@@ -229,7 +229,7 @@ impl TableQuestion {
             return refused("`columns` does not apply to groups; their columns are `by` and `agg`.");
         }
         if self.cursor.is_some() {
-            return refused("`cursor` does not apply to groups; they are returned at once, up to `limit`.");
+            return refused("`cursor` does not apply to groups; up to `limit` of them are returned in one response.");
         }
         let table = loaded_table(snapshot, &self.table)?;
         let filter = parameter::conditions(

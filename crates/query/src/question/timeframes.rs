@@ -32,7 +32,7 @@ pub(super) fn frame_of<'a>(series: &[(Interval, Candles<'a>)], token: &Address, 
     frames::frame(series, interval(timeframe)).ok_or_else(|| {
         let there = timeframes_in(series).map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
         let detail = if there.is_empty() {
-            format!("Token `{token}` has no `{timeframe}` candles, and none in the timeframes {}.", TIMEFRAMES.join(", "))
+            format!("Token `{token}` has no `{timeframe}` candles, and none in any of the timeframes {}.", TIMEFRAMES.join(", "))
         } else {
             format!("Token `{token}` has no `{timeframe}` candles; available: {there}.")
         };

@@ -125,7 +125,7 @@ impl Question for WholeRecordQuestion {
     type Answer = TrackRecord;
     const NAME: &'static str = "track_record_of_all";
     const SUMMARY: &'static str = "Get hit rates of past patterns, trend labels and holder-growth ranks over all tokens. They are \
-        computed in the background; `complete` is true at the end.";
+        computed in the background; `complete` is true when they are ready.";
     const NEEDS: &'static [&'static str] = &["candles"];
     const DATED: Dated = Dated::Itself;
 
@@ -198,7 +198,7 @@ pub fn advise(
 fn forbidden(snapshot: &Snapshot, token: &Address, word: AdviceWord, progress: &Progress) -> Result<Option<String>> {
     let verdict = if word.is_buy() { SecurityQuestion::verdict(snapshot, *token, progress)? } else { None };
     let forbids = verdict.filter(|verdict| verdict.danger.forbids_buy());
-    Ok(forbids.map(|verdict| format!("security rates it {}, score {}", verdict.recommendation, verdict.score)))
+    Ok(forbids.map(|verdict| format!("the security verdict is {}, score {}", verdict.recommendation, verdict.score)))
 }
 
 /// The replay of a token's candles, from the cache if these are the candles that it was made of.

@@ -91,7 +91,7 @@ impl Caller {
 }
 
 /// A call and one effect of it.
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an independent fact")]
 #[derive(Debug, Clone)]
 pub(super) struct FunctionEffect {
     pub(super) power: Power,

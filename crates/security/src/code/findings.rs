@@ -110,7 +110,7 @@ fn blocked(traded: &Traded<'_>) -> Option<Anomaly> {
         // A switch that opens both directions is a launch; one that lets buyers in but not out is not.
         let one_way = !matches!(opening, Opening::Open | Opening::Wait) && sale_fails(first) && traded.is_conclusive();
         return one_way.then(|| {
-            let text = format!("buyers of {amount} cannot sell until the owner makes a call, while buying needs none");
+            let text = format!("buyers of {amount} cannot sell until the owner makes a call, although buying requires no such call");
             let shown = seen(&format!("sell of {amount}"), "router", "fails", "succeeds after the owner's call");
             Anomaly::new(AnomalyCode::SellBlocked, SOME_SALES, text).fatal(false).evidence(shown)
         });

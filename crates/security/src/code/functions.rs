@@ -57,7 +57,7 @@ impl Function {
 }
 
 /// Properties of the bytecode that need no execution.
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an independent fact")]
 #[derive(Debug, Default)]
 pub(super) struct CodeShape {
     pub(super) functions: Vec<Function>,

@@ -22,7 +22,7 @@ pub(super) const TRANSFER_EVENT: revm::primitives::B256 = b256!("ddf252ad1be2c89
 const BETWEEN: (u64, u64) = (30, 360);
 
 /// Result of one trade or transfer.
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an independent fact")]
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Leg {
     /// Whether the call succeeded and a balance moved.

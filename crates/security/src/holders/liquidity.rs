@@ -80,7 +80,7 @@ pub(super) fn tests(facts: &Facts<'_>, transactions: &Transactions, log: &mut Ch
             ..Default::default()
         };
         let anomaly = Anomaly::new(AnomalyCode::LpCreator, creator, sentence).figure("share", creator);
-        found.push(anomaly.rows("LP tokens of the creator", vec![row]));
+        found.push(anomaly.rows("the creator's LP tokens", vec![row]));
     }
     found
 }

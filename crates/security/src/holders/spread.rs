@@ -102,7 +102,7 @@ impl Spread {
             },
             free_whole: match (known, given) {
                 (Some(_), _) => "the supply outside pools and exchanges",
-                (None, Some(_)) => "the listed balances outside pools and exchanges, which exceed the given total supply",
+                (None, Some(_)) => "the listed balances (which exceed the given total supply) outside pools and exchanges",
                 (None, None) => "the listed balances outside pools and exchanges, with the total supply unknown",
             },
             partial: match given {

@@ -43,8 +43,11 @@ fn minted(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let share = input.digest.sums.minted_late / supply;
     let largest = input.digest.sums.minted_most / supply;
     let count = input.digest.sums.minted_to;
-    let sentence =
-        format!("{} of the supply was minted after the first liquidity, {} to one address (transfers)", percent(share), percent(largest));
+    let sentence = format!(
+        "{} of the supply was minted after liquidity was first added, {} to one address (transfers)",
+        percent(share),
+        percent(largest)
+    );
     let strength = (share > MINTED_MIN).then(|| (largest / MINTED_FULL).max(MINTED_LEAST));
     let rows = input.rows(&input.digest.sums.mints_late);
     let found = input.log.measured(code, strength, sentence, "transfers from the zero address", rows)?;
@@ -62,7 +65,7 @@ fn dumped(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let sentence = format!("the creator sold {} of the supply within 7 days of launch (transfers)", percent(share));
     let strength = (share >= DUMPED_MIN).then(|| share / DUMPED_FULL);
     let rows = input.rows(&input.digest.sums.creator_sales);
-    let found = input.log.measured(code, strength, sentence, "sells of the creator", rows)?;
+    let found = input.log.measured(code, strength, sentence, "sells by the creator", rows)?;
     Some(found.figure("share", share))
 }
 
@@ -72,8 +75,11 @@ fn serial(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let creator = input.log.require(facts.creator, NeededInput::Creator, code)?;
     let contracts = facts.dataset.contracts_by(&creator);
     let s = if contracts.len() == 1 { "" } else { "s" };
-    let known =
-        format!("its creator {} deployed {} contract{s} in the dataset, none a known scam (contracts)", creator.short(), contracts.len());
+    let known = format!(
+        "its creator {} deployed {} contract{s} in the dataset, none of them a known scam (contracts)",
+        creator.short(),
+        contracts.len()
+    );
     input.log.saw(code, known);
     let scams: Vec<_> = contracts
         .iter()
@@ -81,7 +87,7 @@ fn serial(input: &mut CheckInput<'_>) -> Option<Anomaly> {
         .collect();
     let row = |address, timestamp| EvidenceRow { timestamp, ..EvidenceRow::of("contracts", address) };
     let rows = contracts.iter().take(EVIDENCE_ROWS_MAX).map(|(address, time)| row(*address, *time)).collect();
-    input.log.prove_by(code, "contracts of the creator", rows);
+    input.log.prove_by(code, "contracts deployed by the creator", rows);
     if let Some((scam, time)) = scams.first() {
         let sentence = format!(
             "its creator {} also deployed the scam {} ({} known scam{})",
@@ -91,7 +97,7 @@ fn serial(input: &mut CheckInput<'_>) -> Option<Anomaly> {
             if scams.len() == 1 { "" } else { "s" }
         );
         let found = Anomaly::new(code, 1.0, sentence).figure("scams", scams.len() as f64);
-        return Some(found.rows("known scams of the creator", vec![row(*scam, *time)]));
+        return Some(found.rows("known scams deployed by the creator", vec![row(*scam, *time)]));
     }
     let mut times: Vec<(Time, _)> = contracts.iter().filter_map(|(address, time)| Some(((*time)?, *address))).collect();
     times.sort_unstable();
@@ -99,7 +105,7 @@ fn serial(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let within = times.iter().filter(|(time, _)| (0..=SERIES_MS).contains(&(time.0 - burst[0].0.0))).count();
     let rows = burst.iter().map(|(time, address)| row(*address, Some(*time))).collect();
     let sentence = format!("its creator {} deployed {within} contracts within 7 days (contracts)", creator.short());
-    Some(Anomaly::new(code, SERIES_STRENGTH, sentence).figure("contracts", within as f64).rows("contracts of the creator", rows))
+    Some(Anomaly::new(code, SERIES_STRENGTH, sentence).figure("contracts", within as f64).rows("contracts deployed by the creator", rows))
 }
 
 fn sniped(input: &mut CheckInput<'_>) -> Option<Anomaly> {
@@ -110,11 +116,13 @@ fn sniped(input: &mut CheckInput<'_>) -> Option<Anomaly> {
         return None;
     }
     let share = input.digest.sums.sniped / supply;
-    let sentence = format!("{} of the supply was bought within {SNIPE_BLOCKS} blocks of the first liquidity (transfers)", percent(share));
+    let sentence =
+        format!("{} of the supply was bought within {SNIPE_BLOCKS} blocks after liquidity was first added (transfers)", percent(share));
     input.log.saw(code, &*sentence);
     input.prove(code, "buys at launch", |sums| &sums.snipes);
     (share >= SNIPED_MIN).then(|| {
-        let launch = input.digest.sums.launch.and_then(|launch| launch.block).map(|block| format!("first liquidity in block {block}"));
+        let launch =
+            input.digest.sums.launch.and_then(|launch| launch.block).map(|block| format!("liquidity first added in block {block}"));
         let evidence = Evidence {
             what: "buys at launch".to_owned(),
             before: launch,

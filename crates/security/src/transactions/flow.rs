@@ -47,7 +47,7 @@ fn pulled(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     if events {
         let most = worst.map_or(0.0, |(share, ..)| share);
         let rows = pool_rows(input);
-        input.log.prove_by(code, "liquidity of its pools", rows);
+        input.log.prove_by(code, "liquidity of the token's pools", rows);
         input.log.saw(code, format!("at most {} of a pool's liquidity was permanently removed within a day (pool_events)", percent(most)));
         return None;
     }
@@ -287,7 +287,7 @@ mod tests {
         }
         data.transfer(someone(1), someone(2), 5.0);
         let said = gap(&data, AnomalyCode::PrivilegedSellers);
-        assert!(said.starts_with("transfers: no transfers with pools where it is the base token"), "{said}");
+        assert!(said.starts_with("transfers: no transfers to or from pools where it is the base token"), "{said}");
         data.pools.clear();
         let said = gap(&data, AnomalyCode::PrivilegedSellers);
         assert!(said.starts_with("pools: no pool in the data"), "{said}");

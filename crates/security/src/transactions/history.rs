@@ -85,7 +85,11 @@ fn mismatch(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let (mut rows, mut replays): (Vec<EvidenceRow>, Vec<EvidenceRow>) = (Vec::new(), Vec::new());
     let (mut sum, mut worst) = (0.0, 0.0);
     let Some(all_replayed) = &input.digest.replayed else {
-        input.log.unsure(code, "transfers: queried in place, with too many holders to query; set read = \"bring\" in dataset.toml");
+        input.log.unsure(
+            code,
+            "transfers: the table is queried in place, and there are too many holders to query; set read = \"bring\" \
+            in dataset.toml",
+        );
         return None;
     };
     for ((holder, balance), replayed) in replayable(&holders).zip(all_replayed) {
@@ -127,7 +131,8 @@ fn wash(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let share = (found.volume / input.digest.sums.volume).min(1.0);
     let transfers = if found.count == 1 { "transfer" } else { "transfers" };
     let sentence = format!(
-        "{} of the volume circulates among {members} wallets within {} ({} {transfers}); a finding needs {} and {WASH_TRANSFERS_MIN} transfers",
+        "{} of the volume circulates among {members} wallets within {} ({} {transfers}); a finding requires at least {} and \
+            {WASH_TRANSFERS_MIN} transfers",
         percent(share),
         found.window,
         found.count,
@@ -147,7 +152,7 @@ fn wash(input: &mut CheckInput<'_>) -> Option<Anomaly> {
             .figure("share", share)
             .figure("wallets", members as f64)
             .figure("transfers", found.count as f64)
-            .rows(format!("{AMONG}, which return within {}", found.window), rows)
+            .rows(format!("{AMONG}; the tokens return within {}", found.window), rows)
     })
 }
 

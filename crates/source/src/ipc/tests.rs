@@ -90,7 +90,6 @@ fn a_column_that_cannot_be_read_is_named_and_not_called_damage() {
     for (fields, says) in [
         (vec![text("a"), field("x", Type::RunEndEncoded(Box::default()), None)], Some("`x` of the Arrow type run-end encoded")),
         (vec![field("z", Type::Struct(Box::default()), Some(vec![views()]))], Some("`y` of the Arrow type list view")),
-        (vec![text("a"), text("b"), text("a")], Some("two columns named `a`")),
         (vec![text("a"), text("b")], None),
     ] {
         let schema = ipc::Schema { endianness: ipc::Endianness::Little, fields: Some(fields), custom_metadata: None, features: None };

@@ -75,7 +75,7 @@ pub(super) fn read(schema: &TableSchema, members: &[TomlEntry<'_>]) -> Result<Op
     let name = source.text()?;
     let (Relation::Table(said) | Relation::Query(said)) = &from;
     if said.is_empty() || name.is_empty() {
-        return Err(source.wrong("must be a name, and its `table` or `query` must be text"));
+        return Err(source.wrong("must be a name, and its `table` or `query` must not be empty"));
     }
     let last = last.map_or(Ok(false), TomlEntry::boolean)?;
     let in_place = match read.map(|read| Ok((read, read.text()?))).transpose()? {

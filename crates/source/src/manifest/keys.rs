@@ -33,7 +33,7 @@ macro_rules! keys {
 pub const MAPPING_KEYS: &[MappingKey] = keys! {
     "title" Dataset "title = \"Majors\"" "Name of the dataset";
     "license" Dataset "license = \"CC BY-NC 4.0\"" "Terms of use";
-    "synthetic" Dataset "synthetic = true" "The data is synthetic; the header shows it";
+    "synthetic" Dataset "synthetic = true" "The data is synthetic; the header shows this";
     "tables" Dataset "[tables.candles]" "The keys of one table follow";
     "path" Table "path = [\"daily.parquet\", \"klines/**/*.parquet\"]"
         "Files, folders or globs, relative to dataset.toml. Folders named `key=value` become columns";
@@ -62,9 +62,9 @@ pub const MAPPING_KEYS: &[MappingKey] = keys! {
     "from" Column "columns.fee = { from = \"fee_ppm\", scale = 1e-6 }" "The source column, if you set other keys too";
     "set" Table "set = { chain = \"eth\" }" "A constant for every row. An empty string drops the column, so that it isn't fetched";
     "where" Table "where = { interval = [\"1d\", \"1h\"], timestamp = { min = \"2024-01-01\" }, token_address = { in = \"tokens\" } }"
-        "Keep only rows with one of these values, between `min` and `max` (inclusive), or of a token in the dataset";
+        "Keep only rows whose value is one of these, lies between `min` and `max` (inclusive), or is a token in the dataset";
     "values" Both "values = { token_address = { ETH = \"0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2\" } }" "Replace values of a column";
-    "null" Both "null = [\"-\", \"n/a\"]" "Texts that mean \"no value\"";
+    "null" Both "null = [\"-\", \"n/a\"]" "Strings that mean \"no value\"";
     "decimal" Both "decimal = \",\"" "The decimal separator. Default: detected from the cells";
     "format" Both "format = \"%m/%d/%Y\"" "The time format";
     "unit" Both "unit = \"raw\""

@@ -117,10 +117,10 @@ pub(super) fn read(schema: &TableSchema, members: &[TomlEntry<'_>], table: &mut 
     let every = match find("every") {
         None => Every::Request,
         Some(member) if member.text()? == "start" => Every::Start,
-        Some(member) => Every::Span(span(member, EVERY_MIN, EVERY_MAX, "must be \"start\" or a time of at least 10s, such as \"5m\"")?),
+        Some(member) => Every::Span(span(member, EVERY_MIN, EVERY_MAX, "must be \"start\" or a duration of at least 10s, such as \"5m\"")?),
     };
-    let history =
-        find("history").map_or(Ok(HISTORY), |member| span(member, DAY_MS, HISTORY_MAX, "must be a time from 1d to 20y, such as \"2y\""))?;
+    let history = find("history")
+        .map_or(Ok(HISTORY), |member| span(member, DAY_MS, HISTORY_MAX, "must be a duration from 1d to 20y, such as \"2y\""))?;
     let intervals = match find("interval") {
         None => vec![Interval::DAY],
         Some(member) if schema.name != "candles" => return Err(member.wrong("is only for candles")),
@@ -177,8 +177,8 @@ mod tests {
         for (text, expected) in [
             ("every = '5m'", "line 2: `every` is only for live tables; add `provider` or `url`"),
             ("provider = 'a'\nurl = 'https://x'", "line 2: `provider` and `url` cannot be combined; keep one"),
-            ("provider = 'a'\nevery = '1s'", "line 3: `every` must be \"start\" or a time of at least 10s, such as \"5m\""),
-            ("provider = 'a'\nhistory = '1h'", "line 3: `history` must be a time from 1d to 20y, such as \"2y\""),
+            ("provider = 'a'\nevery = '1s'", "line 3: `every` must be \"start\" or a duration of at least 10s, such as \"5m\""),
+            ("provider = 'a'\nhistory = '1h'", "line 3: `history` must be a duration from 1d to 20y, such as \"2y\""),
             ("provider = 'a'\nrows = 'x'", "line 3: `rows` is only for a `url`; a provider's description sets it"),
             ("provider = 'a'\ntokens = 'some'", "line 3: `tokens` must be \"all\" or \"watchlist\""),
             ("url = 'ftp://x'", "line 2: `url` must begin with https://"),

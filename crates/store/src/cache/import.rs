@@ -69,8 +69,7 @@ impl CacheBuilder {
         journal: Option<&Journal<S>>,
     ) -> Result<Self, CacheBuildError> {
         let folder = location.part();
-        let columns =
-            stored_columns(schema).ok_or_else(|| CacheBuildError::Failed("the table is not one that can be cached".to_owned()))?;
+        let columns = stored_columns(schema).ok_or_else(|| CacheBuildError::Failed("the table cannot be cached".to_owned()))?;
         let spill = SpillFile::open(&folder.join("spool"), BUCKETS, journal.map(|journal| journal.spool))?;
         let others = columns.iter().filter(|(_, storage)| storage.width().is_none()).count();
         let lengths = journal.map_or_else(|| vec![0; others], |journal| journal.lengths.clone());

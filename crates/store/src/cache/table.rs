@@ -53,7 +53,7 @@ impl LargeTable {
     pub(super) fn open(folder: &Path, schema: &'static TableSchema, sorting: SortLimits) -> Result<(Self, LoadReport), String> {
         let mut index = Index::open(&folder.join(INDEX))?;
         let map = MappedFile::open(&folder.join(ROWS)).map_err(|error| error.to_string())?;
-        let columns = stored_columns(schema).ok_or("the table is not one that can be cached")?;
+        let columns = stored_columns(schema).ok_or("the table cannot be cached")?;
         let names = columns.iter().map(|(column, _)| column.name);
         let checksums = map.bytes().len().div_ceil(PAGE);
         if index.metadata.table != schema.name || index.metadata.bytes != map.bytes().len() as u64 || index.checksums().len() != checksums {

@@ -22,7 +22,7 @@ pub fn kept_text(cache: &Path, folder: &str, digest: &[u8; 32]) -> Option<String
 pub fn keep_text(cache: &Path, folder: &str, digest: &[u8; 32], text: &str) {
     let folder = cache.join(folder);
     if let Err(reason) = write_atomic(&folder.join(name(digest)), text.as_bytes()) {
-        return tracing::warn!("cannot cache a text: {reason}");
+        return tracing::warn!("cannot cache a result: {reason}");
     }
     let written = |entry: &DirEntry| entry.metadata().and_then(|meta| meta.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
     let mut files: Vec<DirEntry> = fs::read_dir(folder).into_iter().flatten().flatten().collect();

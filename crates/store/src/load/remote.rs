@@ -302,7 +302,7 @@ impl Located {
     /// Finding about the missing files.
     pub(super) fn gone_note(&self) -> Option<Finding> {
         let DisappearedFiles { at, count, first } = self.gone.as_ref()?;
-        let more = if *count > 1 { format!(" (nor are {} others)", count - 1) } else { String::new() };
+        let more = if *count > 1 { format!(" (the same is true of {} more)", count - 1) } else { String::new() };
         let reason = format!("the file existed at {} and is no longer listed{more}; its rows are excluded", Time(*at));
         Some(Finding::new(Severity::Warning, first, reason))
     }

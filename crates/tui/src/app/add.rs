@@ -43,7 +43,7 @@ impl App {
         }
         let named: Vec<String> =
             hosts.iter().map(|(origin, count)| format!("{origin} ({})", many(*count, "request", "requests"))).collect();
-        let says = format!("To find `{words}`, this dataset contacts {}. Only what you typed is sent.", named.join(", "));
+        let says = format!("To find `{words}`, tokendeck contacts {}. Only what you typed is sent.", named.join(", "));
         let command = Command::FindToken { words: words.to_owned(), agree: hosts.into_keys().collect() };
         self.overlay = Some(Overlay::Confirm(Confirm::new("add a token", says, "contact", command)));
     }

@@ -178,8 +178,12 @@ impl App {
             let alert = jobs.add_alert(&request, &Progress::default())?;
             let already = match (alert.holds, alert.token_address) {
                 (0, _) => String::new(),
-                (_, Some(_)) => "; it is already true, and fires when it becomes true again".to_owned(),
-                (tokens, None) => format!("; it is already true for {}, and fires for others", many(tokens, "token", "tokens")),
+                (_, Some(_)) => "; its condition is already true, and it fires when the condition becomes true again".to_owned(),
+                (tokens, None) => format!(
+                    "; its condition is already true for {}, and it fires whenever the condition becomes true for \
+                    a token",
+                    many(tokens, "token", "tokens")
+                ),
             };
             Ok(format!("alert `{}` is set{already}", alert.condition))
         });

@@ -51,7 +51,8 @@ impl App {
         }
         let places = origins.join(", ");
         let says = format!(
-            "This dataset downloads data from {places} and stores it here. Only the requests are sent. The download size is shown first."
+            "tokendeck downloads this dataset's data from {places} and stores it here. Only the requests are sent. The download size is \
+                shown first."
         );
         self.asked_about.clone_from(&origins);
         let confirm = Confirm::new("remote files", says, "contact", Command::Agree(origins));

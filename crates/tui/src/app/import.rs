@@ -96,7 +96,7 @@ impl App {
                 if let Some(reason) = refused {
                     return self.say(format!("not imported: {reason}"), true);
                 }
-                self.say(format!("imported {}; Data (9) shows their issues", many(rows, "row", "rows")), false);
+                self.say(format!("imported {}; Data (9) shows any issues", many(rows, "row", "rows")), false);
                 self.setup.deck.load_in_background();
             }
             Err(problem) => self.say(format!("not imported: {}", problem.detail), true),

@@ -41,7 +41,7 @@ impl App {
 
     pub(super) fn open_screens(&mut self) {
         if !self.view().answers(Action::Screens) || self.view().listing().and_then(Listing::choice).is_none() {
-            return self.say("this view has no screens to save", false);
+            return self.say("screens cannot be saved in this view", false);
         }
         let screens = self.screens_of_view().iter().map(|(name, kept)| (name.clone(), holds(kept))).collect();
         self.overlay = Some(Overlay::Screens(ScreensDialog::new(screens)));

@@ -34,6 +34,6 @@ impl Dialog for Confirm {
         for (row, says) in lines.iter().enumerate() {
             put(buffer, inside, 0, row as u16, says, theme.text().patch(base));
         }
-        put(buffer, inside, 0, lines.len() as u16 + 1, &format!("Enter {}   Esc no", self.yes), theme.accent().patch(base));
+        put(buffer, inside, 0, lines.len() as u16 + 1, &format!("Enter {}   Esc cancel", self.yes), theme.accent().patch(base));
     }
 }

@@ -61,7 +61,7 @@ impl CommandPalette {
             command,
         };
         let api = if api_on { "stop api" } else { "start api" };
-        let import = "Import a file: its path, with options as on the command line.";
+        let import = "Import a file by its path, with options as on the command line.";
         let files = "load add file folder";
         entries.extend([
             keyless(api, "Start or stop the HTTP API.", "server http", Command::ToggleApi),
@@ -218,7 +218,7 @@ impl Dialog for CommandPalette {
         }
         if self.found.is_empty() {
             let says = match (self.import(), self.folder()) {
-                _ if self.day().is_some() => "Enter shows the data as known then",
+                _ if self.day().is_some() => "Enter shows the data as known at that time",
                 _ if self.add().is_some() => "Enter searches this dataset's providers",
                 (Some(_), _) => "Enter previews the import",
                 (None, Some(_)) => "Enter opens this folder",

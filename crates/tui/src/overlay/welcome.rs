@@ -25,7 +25,7 @@ fn ways(own: Option<&str>, last: Option<String>) -> Vec<Way> {
     });
     let demo = kept(demo::FOLDER).map(|folder| Way {
         name: "the demo",
-        says: "a synthetic market of 64 tokens under real names, created locally in a second; nothing is downloaded".to_owned(),
+        says: "a synthetic market of 64 tokens with real names, created locally in a second; nothing is downloaded".to_owned(),
         kept: Some(folder),
         command: Command::WriteDemo,
     });
@@ -37,7 +37,8 @@ fn ways(own: Option<&str>, last: Option<String>) -> Vec<Way> {
     };
     let live = kept(LIVE).map(|folder| Way {
         name: "live tokens",
-        says: "by address or symbol, with pools and a year of candles from public services; asks before contacting them".to_owned(),
+        says: "added by address or symbol, with pools and a year of candles from public services; tokendeck asks before contacting them"
+            .to_owned(),
         kept: Some(folder),
         command: Command::BeginLive,
     });

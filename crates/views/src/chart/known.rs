@@ -66,7 +66,7 @@ impl ChartFacts {
                 y += put_row(buffer, body, y, &[(&level.name, figure, Role::Text)], context);
             }
             if own.levels.len() > LEVELS {
-                let more = format!("{} more levels: a", own.levels.len() - LEVELS);
+                let more = format!("{} more levels; press a", own.levels.len() - LEVELS);
                 put(buffer, body, 1, y, &more, context.theme.dim());
                 y += 1;
             }

@@ -67,7 +67,7 @@ pub(super) enum PatternFocus {
 }
 
 #[derive(Default)]
-#[allow(clippy::struct_excessive_bools, reason = "each is a switch of its own: they hold in any combination")]
+#[allow(clippy::struct_excessive_bools, reason = "each is an independent switch, and any combination is valid")]
 pub(super) struct ChartPatterns {
     pub(super) asked: ViewQuestion<PatternsQuestion>,
     /// The track record of the token's patterns, asked for with the reasons, as it is slow.

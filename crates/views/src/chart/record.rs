@@ -180,7 +180,7 @@ impl Record {
         }
         let says = if waits {
             let so_far = if total > 0 { format!(": {done} of {total} tokens so far") } else { String::new() };
-            format!("counting the outcome of every pattern in the last 2,000 candles of each token{so_far}")
+            format!("evaluating every pattern in the last 2,000 candles of each token{so_far}")
         } else {
             LEGEND.to_owned()
         };
@@ -197,6 +197,6 @@ impl Record {
     }
 }
 
-const LEGEND: &str = "Right: a pattern hit its target before its stop; the price was higher 14 candles after an uptrend or 7 days after top-third \
-                      holder growth, or lower after the opposite. Base rate: the same for random entries. Below 2 standard errors, the result may be \
-                      chance, and entries in one market on one day are correlated.";
+const LEGEND: &str = "Right: a pattern hit its target before its stop; the price was higher 14 candles after an uptrend or 7 days after \
+    top-third holder growth, or lower after a downtrend or bottom-third growth. Base rate: the same for random entries. Below 2 \
+    standard errors, the result may be chance, and entries in one market on one day are correlated.";

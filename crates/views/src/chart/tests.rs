@@ -310,7 +310,7 @@ fn the_track_record_of_every_signal_stands_in_one_table() {
     stage.draw(&mut view, 140, 38);
     stage.act(&mut view, Action::TrackRecord);
     let waits = stage.text(&mut view, 140, 38);
-    assert!(waits.contains("counting the outcome of every pattern"), "{waits}");
+    assert!(waits.contains("evaluating every pattern"), "{waits}");
     // As the deck counts it in the background.
     let snapshot = stage.snapshot.clone().expect("data");
     let step = |_, _| Ok(());

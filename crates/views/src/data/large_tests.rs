@@ -54,7 +54,7 @@ fn bench() -> Bench {
     for i in (0..ROWS).map(|i| i * 7_919 % ROWS) {
         let (token, time, close, volume) = candle(i);
         let volume = volume.map_or_else(String::new, |volume| volume.to_string());
-        writeln!(text, "{token},{time},{close},{close},{close},{close},{volume}").expect("room in a string");
+        writeln!(text, "{token},{time},{close},{close},{close},{close},{volume}").expect("writing to a string cannot fail");
     }
     fs::write(data.path().join("candles.csv"), text).expect("a written file");
     // Sort indexes are spilled to files already for few rows, and the first rows come before the others.

@@ -108,7 +108,7 @@ fn rows_that_stay_elsewhere_are_fetched_where_the_person_looks() {
     let before = asked.load(Ordering::Acquire);
     assert_eq!(stage.act(&mut view, Action::Down), Effect::Redraw);
     seen(&stage, &mut view);
-    assert_eq!(asked.load(Ordering::Acquire), before, "what is here is not asked for again");
+    assert_eq!(asked.load(Ordering::Acquire), before, "rows already fetched are not requested again");
     // Jumping to the end fetches no row in between.
     stage.act(&mut view, Action::Last);
     let last = seen(&stage, &mut view);

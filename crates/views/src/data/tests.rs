@@ -58,7 +58,7 @@ fn counting_and_describing_are_offered_in_rows_only() {
     for action in [Action::CountValues, Action::Describe] {
         assert!(!tables.answers(action) && opened(&stage, "candles").answers(action));
         let said = stage.look(|context| tables.act(action, context));
-        assert!(matches!(&said, Effect::Say(says) if says.ends_with("press Enter to open the rows of this table")), "{said:?}");
+        assert!(matches!(&said, Effect::Say(says) if says.ends_with("first open the rows of this table with Enter")), "{said:?}");
     }
 }
 

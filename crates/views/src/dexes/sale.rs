@@ -91,7 +91,7 @@ pub(super) fn draw(answer: &TokenPools, against: Option<&str>, buffer: &mut Buff
     if !estimated || lines == 1 {
         return used;
     }
-    let note = "≈ constant product (x·y = k) with half the liquidity; concentrated pools (v3, v4) differ";
+    let note = "≈ estimate for a constant-product pool (x·y = k) with half the liquidity; concentrated pools (v3, v4) differ";
     used + put_wrapped(buffer, area, 0, used, note, lines, context.theme.dim())
 }
 

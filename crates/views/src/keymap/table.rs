@@ -184,7 +184,7 @@ keys! {
         OpenLink "open_link" ["o"] "Open the row's link." or "browser url web explorer";
         Alerts "alerts" ["A"] "Manage alerts for this token or any token (◦ has an alert, ! fired)." ("alert" 52);
         Note "note" ["E"] "Edit your note on the token." or "comment memo annotation annotate text";
-        Report "report" ["P"] "Open the token's report, created if needed." ("report" 59)
+        Report "report" ["P"] "Open the token's report, creating it if needed." ("report" 59)
             or "deep analysis print html colleague share summary document";
         Star "star" ["w"] "Add the token to the watchlist, or remove it." ("star" 70) or "favourite favorite watch bookmark follow";
         Reload "reload" ["r" "F5"] "Reload the data." or "refresh update again";
@@ -230,7 +230,7 @@ keys! {
     }
     Tokens {
         Detail "detail" ["d"] "Toggle the detail pane." or "side panel sidebar";
-        Watchlist "watchlist" ["W"] "Toggle watchlist only." or "favourites favorites starred";
+        Watchlist "watchlist" ["W"] "Show only the watchlist, or all tokens." or "favourites favorites starred";
         MoreColumns "more_columns" ["m"] "Toggle trend, pattern, advice, score and risk."
             or "columns fields show hide security";
         AllFigures "all_figures" ["M"] "Compute these columns for all tokens; Esc stops."
@@ -273,7 +273,7 @@ keys! {
             or "proof evidence reasons why open all";
     }
     Yield {
-        AddAmount "add_amount" ["a"] "Add the selected token to the wallet; / edits all of it, or takes a JSON request." ("add" 95)
+        AddAmount "add_amount" ["a"] "Add the selected token to the wallet; / edits the wallet, or takes a JSON request." ("add" 95)
             or "deposit wallet balance token";
         RemoveAmount "remove_amount" ["Delete" "d"] "Remove the row's token from the wallet." or "delete wallet";
         Risk "risk" ["t"] "Next risk level: low, medium, high." ("risk" 98) or "safe safety level";
@@ -288,7 +288,7 @@ keys! {
     }
     Dexes {
         EveryPool "every_pool" ["a"] "Toggle pools on all DEXes." ("all/one" 92) or "pools all best cheapest";
-        SellAmount "sell_amount" ["x"] "Set the sell size: fee and price impact per pool." ("amount" 93)
+        SellAmount "sell_amount" ["x"] "Set the sell size to get fee and price impact per pool." ("amount" 93)
             or "size slippage price impact loss trade swap";
     }
     Jobs {

@@ -40,7 +40,7 @@ impl<'a, L: Fields> std::ops::Deref for ListRow<'a, L> {
 }
 
 /// A field of the list `L`. Built by `text`, `figure`, `hidden` or `picture`, then modified by the builder methods.
-#[allow(clippy::struct_excessive_bools, reason = "each says something of its own of the column: they hold in any combination")]
+#[allow(clippy::struct_excessive_bools, reason = "each is an independent property of the column, and any combination is valid")]
 pub struct Field<L: Fields> {
     pub column: TableColumn,
     pub value: for<'a> fn(ListRow<'a, L>) -> Scalar<'a>,

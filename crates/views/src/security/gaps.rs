@@ -39,8 +39,8 @@ pub(super) fn standing(word: &str) -> &str {
 pub(super) fn trading(opening: &str) -> &str {
     match opening {
         "wait" => "opens after some blocks",
-        "owner" => "owner must enable",
-        "outside" => "another contract must allow",
+        "owner" => "owner must enable it",
+        "outside" => "another contract must allow it",
         "flip" => "no call enables it",
         other => other,
     }

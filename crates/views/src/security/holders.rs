@@ -258,6 +258,7 @@ impl HoldersPane {
         let body = inset(Panel { note: &note, focused: true, ..Panel::new(&title) }.render(area, buffer, context.theme));
         let Some(known) = self.holds.shown(buffer, body, context) else { return };
         let tokens = &known.answer.tokens;
-        self.held.draw(buffer, ListFrame::new(body, "this address holds no token in the data"), context, |place| tokens.get(place));
+        self.held
+            .draw(buffer, ListFrame::new(body, "this address holds none of the tokens in the data"), context, |place| tokens.get(place));
     }
 }

@@ -196,7 +196,7 @@ fn traits(scams: &[SimilarScam], look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
         })
     };
     let mark = |holds: bool| if holds { ("●".to_owned(), Role::Warning) } else { ("·".to_owned(), Role::Grid) };
-    let says = if left_out > 0 { format!("shared with, of {}", shown + left_out) } else { "shared with".to_owned() };
+    let says = if left_out > 0 { format!("shared with ({} total)", shown + left_out) } else { "shared with".to_owned() };
     let header = PaneLine::default().at(6, says, Role::Dim);
     let mut lines = vec![scams.iter().enumerate().fold(header, |line, (i, _)| line.at(x(i), format!("{:>3}", i + 1), Role::Dim))];
     let mut codes: Vec<_> = scams.iter().flat_map(|scam| &scam.shared_traits).copied().collect();

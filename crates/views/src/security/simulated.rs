@@ -46,7 +46,7 @@ pub(super) fn lines(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Ve
         simulation
             .trades
             .largest_share
-            .map(|share| (format!("up to {} of the pool could be bought and sold at once", percent(share)), Role::Dim)),
+            .map(|share| (format!("up to {} of the pool could be bought and sold per transaction", percent(share)), Role::Dim)),
     ];
     for (note, role) in notes.into_iter().flatten() {
         lines.extend(PaneLine::wrapped(None, LEFT, &note, look.width, REASON_LINES, role));

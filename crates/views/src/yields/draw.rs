@@ -36,7 +36,7 @@ fn doubts(row: &Strategy) -> String {
         let usual = remark.usual_apy.map_or_else(String::new, |apy| format::fixed(apy, 2));
         match remark.code {
             YieldDoubt::StuckAtZero => "the pool paid nothing on most of the last 30 days".to_owned(),
-            YieldDoubt::AboveHistory => format!("the quote exceeds every earlier day (highest {usual}%)"),
+            YieldDoubt::AboveHistory => format!("the quote exceeds every earlier day's APY (highest {usual}%)"),
             YieldDoubt::AboveMean => format!("the 30-day mean is only {usual}%"),
             YieldDoubt::TwoSided => "you may withdraw a different token than you deposited".to_owned(),
             YieldDoubt::Outlier => "the dataset marks the pool as an outlier".to_owned(),
@@ -65,7 +65,7 @@ pub(super) fn summary(buffer: &mut Buffer, area: Rect, plan: &YieldPlan, level: 
     let row = |y: u16| Rect { y: area.y + y, height: 1.min(area.height.saturating_sub(y)), ..area };
     // A person reads the APY as the wallet's: where money lies idle, both are named.
     let [placed, whole] = [summary.weighted_apy, explained.wallet_apy].map(|apy| format::fixed(apy, 2));
-    let apy = if placed == whole { format!("{placed}%") } else { format!("{placed}% allocated, {whole}% of the wallet") };
+    let apy = if placed == whole { format!("{placed}%") } else { format!("{placed}%, whole wallet {whole}%") };
     let figures = [
         ("net yield/yr", format!("{} USD", usd(explained.net_yield_usd)), Role::Up),
         ("APY", apy, Role::Text),

@@ -141,7 +141,7 @@ fn units(text: &str, name: &str, token: &Token) -> Result<U256, String> {
     });
     let (number, zeros) = zeros.unwrap_or((text, 0));
     from_tokens(number, decimals + zeros)
-        .ok_or_else(|| format!("`{text}` is not an amount of {name}; write digits, at most {decimals} after the point"))
+        .ok_or_else(|| format!("`{text}` is not an amount of {name}; write digits, with at most {decimals} after the decimal point"))
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ fn a_wick_is_one_pixel_in_the_middle_of_its_body_and_air_is_between_bodies() {
         let cell = usize::from(layout.x_of(2).expect("on screen") - layout.plot.x);
         assert_eq!((wicks[2].0 / usize::from(CELL.0)), cell, "{columns} columns");
         let above = runs(&canvas, y(5.05), color(Role::Up));
-        assert_eq!(above, [], "nothing over the high");
+        assert_eq!(above, [], "nothing above the high");
     }
 }
 

@@ -29,7 +29,7 @@ const CODES: &[(u32, FaultKind, &str)] = &[
     (46, FaultKind::PermanentWithMessage, "was queried with a function that the server does not have"),
     (43, FaultKind::PermanentWithMessage, "was queried with a function that does not accept these values"),
     (53, FaultKind::PermanentWithMessage, "was queried with values of incompatible types"),
-    (181, FaultKind::PermanentWithMessage, "has `final = true`, but its table engine keeps no latest version of a row"),
+    (181, FaultKind::PermanentWithMessage, "has `final = true`, but its table engine does not support FINAL"),
     (1, FaultKind::PermanentWithMessage, "has `final = true`, which its table engine does not support"),
     (
         192,

@@ -80,8 +80,12 @@ impl NodeServer {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Some(token) = token {
-            let odd =
-                |_| Fault::Refused(format!("has a token with characters that cannot be sent, in the variable `{}`", source.token_env));
+            let odd = |_| {
+                Fault::Refused(format!(
+                    "has an access token, in the variable `{}`, with characters that cannot be sent in a header",
+                    source.token_env
+                ))
+            };
             let mut value = HeaderValue::from_str(&format!("Bearer {token}")).map_err(odd)?;
             value.set_sensitive(true);
             headers.insert(AUTHORIZATION, value);

@@ -153,5 +153,5 @@ fn decimals_that_are_said_are_of_one_token_and_no_amount_is_lost_for_the_lack_of
     let late: Vec<&str> = std::iter::repeat_n(UNI, 2_500).chain(std::iter::repeat_n(PEPE, 200)).collect();
     desk.write("late.csv", rows(&late));
     let reason = desk.refuses(&["late.csv", "--decimals", "18"]);
-    assert!(reason.contains("200 of 2700 rows whose amounts are left empty"), "{reason}");
+    assert!(reason.contains("200 rows, out of 2700, whose amounts are left empty"), "{reason}");
 }

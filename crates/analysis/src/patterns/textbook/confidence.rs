@@ -64,11 +64,11 @@ fn typical(name: P) -> (ShapeScores, usize, f64) {
 
 /// Labels of the terms of the log odds, in a trader's words.
 const LABELS: [&str; 6] = [
-    "share of closes its shape explains",
-    "tolerance left by its worst rule",
-    "evenness of its legs in time",
-    "move before it, heights, up to 1",
-    "smallest swing in true ranges (ln)",
+    "closes explained by shape, R²",
+    "smallest share of tolerance left",
+    "evenness of leg durations",
+    "prior move in heights, up to 1",
+    "ln(smallest swing / true range)",
     "turns that touch its lines",
 ];
 

@@ -171,7 +171,10 @@ fn fitting(
         |row: usize| PRICES.iter().zip(figures).map(|(name, cells)| format!("{name} {}", cells[row])).collect::<Vec<_>>().join(", ");
     let (row, why) = first.map_or((0, String::new()), |row| (row + 1, shown(row)));
     let broken = (1.0 - share) * 100.0;
-    let why = format!("row {row} has {why}, which breaks low ≤ open, close ≤ high, all above zero (as do {broken:.1}% of the rows)");
+    let why = format!(
+        "row {row} has {why}, which breaks the rule low ≤ open, close ≤ high, all above zero (as do {broken:.1}% of the \
+        rows)"
+    );
     match ohlc::find_order(figures, by_time) {
         FoundOrder::Order(order) if !said => {
             let prices = order.map(|at| prices[at]);
@@ -184,17 +187,20 @@ fn fitting(
             Ok((prices, Some(says)))
         }
         _ if first.is_none() => Err(refusal(sheet, "its prices are empty or not numbers", "use a file with prices")),
-        _ if few => {
-            Err(refusal(sheet, &why, "use a file whose prices fit, or pass --broken-too to import it anyway; no analysis uses these rows"))
-        }
+        _ if few => Err(refusal(
+            sheet,
+            &why,
+            "use a file whose prices follow the rule, or pass --broken-too to import this one anyway; no \
+                analysis uses these rows",
+        )),
         // No option helps: the columns are known, and no other order of them fits.
         FoundOrder::Nothing if !said && PRICES.iter().zip(prices).all(|(ours, at)| plain(&sheet.names[at]) == *ours) => {
             Err(Refusal::new(format!(
-                "looks like candles, but {why}. Its price columns have the usual names, so these rows are wrong; correct them at \
-                 their source, or use a file whose prices fit"
+                "looks like candles, but {why}. Its price columns have the usual names, so these rows are wrong; correct them at their \
+                    source, or use a file whose prices follow the rule"
             )))
         }
-        _ => Err(refusal(sheet, &why, "map the columns with --map open=NAME and so on, or use a file whose prices fit")
+        _ => Err(refusal(sheet, &why, "map the columns with --map open=NAME and so on, or use a file whose prices follow the rule")
             .saying(TIME_AND_PRICES.map(|ours| ("map", format!("{ours}={COLUMN}"))))),
     }
 }

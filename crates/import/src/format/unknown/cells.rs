@@ -85,8 +85,8 @@ pub(super) fn numbers_by_time(sheet: &Sheet) -> Option<Refusal> {
     }
     let shown = few(numbers.iter().map(|&at| format!("`{}`", sheet.names[at])), 6);
     Some(Refusal::new(format!(
-        "It has one number per time in each of its columns ({shown}); if they are prices, a candle has four (open, high, low, close), so \
-         get candles from the source."
+        "It has only one number per time in each of its columns ({shown}); if they are prices, a candle has four (open, high, low, \
+            close), so get candles from the source."
     )))
 }
 
@@ -160,8 +160,8 @@ pub(super) fn unnamed(sheet: &Sheet) -> Refusal {
         && !matches!(sheet.when(&sheet.column(0).collect::<Vec<_>>()), Ok(None))
     {
         return Refusal::new(format!(
-            "{told} They may be trades or single prices, but a candle has four prices (open, high, low, close) of an interval; get candles \
-             from the source, or make them from the trades."
+            "{told} They may be trades or single prices, but a candle has four prices (open, high, low, close) for an interval; get \
+                candles from the source, or create them from the trades."
         ));
     }
     let number = of(CellKind::Number).next();

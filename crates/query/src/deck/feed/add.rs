@@ -65,7 +65,7 @@ impl Deck {
             match (found.tokens.is_empty(), found.failures.first()) {
                 (false, _) => Ok(found),
                 (true, Some(failure)) => Err(failure.clone()),
-                (true, None) => Err(format!("no provider knows `{words}`; check the spelling or pass an address")),
+                (true, None) => Err(format!("no provider has a token that matches `{words}`; check the spelling or pass an address")),
             }
         })
     }

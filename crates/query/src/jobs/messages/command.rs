@@ -79,7 +79,7 @@ impl AlertCommand {
                 Ok(Some(status)) => {
                     return Err(match status.code() {
                         Some(code) => format!("exited with code {code}"),
-                        None => "was ended by a signal".to_owned(),
+                        None => "was terminated by a signal".to_owned(),
                     });
                 }
                 Ok(None) if Instant::now() < until && !stopped() => thread::sleep(POLL_INTERVAL),

@@ -93,7 +93,7 @@ impl JobStore {
             Ok(store) => Ok((store, None)),
             Err(Failure::Other(reason)) => Err(format!("cannot open the job store `{}`: {reason}", path.display())),
             Err(Failure::Damaged(reason)) if !owner => Err(format!(
-                "the job store `{}` is damaged ({reason}) and in use by another program; end that program and start again",
+                "the job store `{}` is damaged ({reason}) and in use by another program; end that program and restart tokendeck",
                 path.display()
             )),
             Err(Failure::Damaged(reason)) => {

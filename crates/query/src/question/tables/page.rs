@@ -194,7 +194,7 @@ impl Cursor {
             return Err(Problem::new(Code::GenerationGone, detail));
         }
         if query_digest != digests[1] {
-            return Err(refused("belongs to another table, `where` or `sort`"));
+            return Err(refused("belongs to a different table, `where` or `sort`"));
         }
         Ok(Self { start, after })
     }

@@ -101,7 +101,7 @@ fn a_planted_edge_gives_every_word_and_security_takes_a_buy_away() {
     let explained = patterns(&snapshot, 1, "explain=true");
     let advice = explained.advice.expect("advice");
     assert_eq!((advice.word, advice.reason), (AdviceWord::Hold, AdviceReason::Security));
-    assert!(advice.text.starts_with("security rates it AVOID"), "{}", advice.text);
+    assert!(advice.text.starts_with("the security verdict is AVOID"), "{}", advice.text);
     assert_eq!(explained.signal.map(|signal| signal.action), Some(TradeAction::StrongBuy));
 }
 

@@ -28,12 +28,28 @@ pub(in super::super) fn stopped(
     let all = was.sell.ok && !after.sell.ok && after.other_sell.is_none_or(|leg| !leg.ok);
     if was.sell.ok && !after.sell.ok {
         let power = if all { Power::StopSells } else { Power::Blacklist };
-        effects.push(call.effect(power, 1.0, "sell succeeds", if all { "sells fail" } else { "sell fails, another holder's does not" }));
+        effects.push(call.effect(
+            power,
+            1.0,
+            "sell succeeds",
+            if all {
+                "sells fail"
+            } else {
+                "sell fails, but another holder's sell \
+            succeeds"
+            },
+        ));
     }
     // A freeze may stop the holder's transfers but forget the router's transferFrom. The frozen account must not be the newcomer.
     let own_hands = was.send.ok && !after.send.ok && after.sell.ok && after.other_send.is_some_and(|leg| leg.ok);
     if own_hands && !call.filling.addresses.contains(&before.scene.people.newcomer) {
-        effects.push(call.effect(Power::Blacklist, OWN_HANDS, "transfer succeeds", "transfer fails, another holder's does not"));
+        effects.push(call.effect(
+            Power::Blacklist,
+            OWN_HANDS,
+            "transfer succeeds",
+            "transfer fails, but another holder's transfer \
+            succeeds",
+        ));
     }
     // Stopping both buys and sells is a pause; stopping buys alone is a different power.
     if was.buy.ok && !after.buy.ok && !all && after.other_buy.is_none_or(|leg| !leg.ok) {
@@ -54,7 +70,7 @@ pub(in super::super) fn stopped(
         }
     }
     if was.large.is_some_and(|leg| leg.ok) && after.sell.ok && after.buy.ok && !trial::large_sale(machine, before.scene).ok {
-        effects.push(call.effect(Power::LowerLimit, 1.0, "a larger sell succeeds", "a larger sell fails, a smaller one succeeds"));
+        effects.push(call.effect(Power::LowerLimit, 1.0, "a larger sell succeeds", "a larger sell fails, but a smaller one succeeds"));
     }
     let gate_address = &before.scene.people.gate;
     if after.called.contains(gate_address) && !was.called.contains(gate_address) {

@@ -37,13 +37,13 @@ pub(super) fn sentence(code: AnomalyCode, effect: &FunctionEffect) -> String {
         }
         AnomalyCode::OwnerRescue => format!("{call} withdraws tokens sent to the contract itself: {change}"),
         AnomalyCode::PublicDrain | AnomalyCode::OwnerDrain => format!("{call} takes tokens that are not the caller's: {change}"),
-        AnomalyCode::HiddenMint => format!("{call} mints without a Transfer from the zero address: {change}"),
+        AnomalyCode::HiddenMint => format!("{call} mints without a Transfer event from the zero address: {change}"),
         AnomalyCode::TaxRaisable => format!("{call} raises the tax: {change}"),
         AnomalyCode::Blacklist if effect.power == Power::StopSells => {
             format!("{call} blocks all sells, although its arguments are not those of a pause function")
         }
         AnomalyCode::Blacklist if effect.size < 1.0 => {
-            format!("{call} blocks one holder's transfers, while others can send and a router can sell")
+            format!("{call} blocks one holder's transfers, while others can transfer and the holder can still sell through a router")
         }
         AnomalyCode::Blacklist => format!("{call} blocks one holder's sells, while others can sell"),
         AnomalyCode::PersonalTax => format!("{call} raises the tax of one holder only: {change}"),

@@ -76,7 +76,7 @@ const VARIANTS: &[Variant] = &[
         apply: |c| c.circumstances.purse = U256::from(10).pow(U256::from(24)),
     },
     Variant {
-        changed: "another sender of the transaction",
+        changed: "a different transaction sender",
         asks: BlockFacts::ORIGIN,
         apply: |c| c.sent_by = Some(c.circumstances.hashes.address("sender")),
     },

@@ -177,11 +177,11 @@ fn restricted(trials: &Trials, at: &str) -> Option<Anomaly> {
     }
     if let Some(brings) = trials.large_brings {
         let above = trials.largest.map_or_else(|| "even 2%".to_owned(), |share| format!("more than {:.0}%", share * 100.0));
-        found.push((LARGE_TAKES, format!("a sell of {above} of the pool returns {:.0}% of the pool's quote", brings * 100.0)));
+        found.push((LARGE_TAKES, format!("a sell of {above} of the pool returns only {:.0}% of the pool's quote", brings * 100.0)));
     }
     if let Some(all) = trials.of(SaleTrial::All).filter(|all| !all.ok && trials.part.is_none_or(|part| part < MOST)) {
         let part = trials.part.map_or_else(|| "more than half".to_owned(), |part| format!("more than {:.0}%", part * 100.0));
-        found.push((SOME_SALES, format!("a holder cannot sell {part} of their tokens at once: {}", why(all))));
+        found.push((SOME_SALES, format!("a holder cannot sell {part} of their tokens in one transaction: {}", why(all))));
     }
     let strength = found.iter().map(|(strength, _)| *strength).reduce(f64::max)?;
     let text = found.iter().find(|(of, _)| *of >= strength).map(|(_, text)| text.clone())?;
@@ -201,7 +201,7 @@ fn cooldown(trials: &Trials, at: &str) -> Option<Anomaly> {
     let after_sale = fails(SaleTrial::Next).filter(|_| third).map(|deal| ("a second sell in the next block", deal));
     let (which, deal) = after_purchase.or(after_sale)?;
     let shown = Evidence { what: which.into(), after: Some(deal.shown().outcome()), ..Evidence::default() };
-    let text = format!("{which} fails {at}, but one some minutes later succeeds");
+    let text = format!("{which} fails {at}, but a sell a few minutes later succeeds");
     Some(Anomaly::new(AnomalyCode::Cooldown, 1.0, text).evidence(shown))
 }
 
@@ -211,11 +211,12 @@ fn limited(trials: &Trials, at: &str) -> Option<Anomaly> {
         return None;
     }
     let of_pool = trials.too_large.as_ref().map(|why| match trials.largest {
-        Some(share) => format!("at most {:.0}% of the pool can be bought and sold at once {at}: {why}", share * 100.0),
-        None => format!("not even 2% of the pool can be bought and sold at once {at}: {why}"),
+        Some(share) => format!("at most {:.0}% of the pool can be bought and sold per transaction {at}: {why}", share * 100.0),
+        None => format!("not even 2% of the pool can be bought and sold per transaction {at}: {why}"),
     });
     let part = trials.part.filter(|part| *part >= MOST);
-    let of_holding = part.map(|part| format!("a holder can sell {:.0}% of their tokens at once, but not all of them, {at}", part * 100.0));
+    let of_holding =
+        part.map(|part| format!("a holder can sell {:.0}% of their tokens in one transaction, but not all of them, {at}", part * 100.0));
     let text = of_pool.or(of_holding)?;
     let shown = Evidence { what: "a larger trade".into(), after: Some("fails".into()), ..Evidence::default() };
     // The smaller the largest trade, the worse.

@@ -171,7 +171,9 @@ impl<'a> TransferFetch<'a> {
         self.state.next.extend(starts.unknown.iter().map(|token| (token.to_string(), 0)));
         if let Some(first) = starts.unknown.first() {
             self.notes.push(format!(
-                "the node does not keep the state of old blocks, so the creation blocks of {} of the tokens are unknown, such as `{first}`; they are read from block 0. To avoid this, use an archive node or set `from_block` in dataset.toml",
+                "the node does not keep the state of old blocks, so the creation blocks of {} of the tokens, such as `{first}`, are \
+                    unknown; their transfers are read from block 0 on. To avoid this, use an archive node or set `from_block` in \
+                    dataset.toml",
                 starts.unknown.len()
             ));
         }

@@ -254,8 +254,10 @@ fn count(files: &RowFiles, state: &LogState, tokens: &[Address], step: BlockStep
         }
         let held: usize = all.values().map(|holders| holders.balances.len()).sum();
         if held > HOLDERS_MAX {
-            let said =
-                format!("has more than {HOLDERS_MAX} holders of these tokens; select fewer tokens with `where` in [tables.holder_counts]");
+            let said = format!(
+                "returned transfers to more than {HOLDERS_MAX} holders of these tokens; select fewer tokens with `where` in \
+                    [tables.holder_counts]"
+            );
             return Err(Fault::Failed(said));
         }
     }

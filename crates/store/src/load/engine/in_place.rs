@@ -189,12 +189,14 @@ struct Summed {
 /// Note about the checks that are not made for a table in place.
 fn unchecked(schema: &TableSchema) -> &'static str {
     match schema.name {
-        "holders" => "negative balances are cleared there without an issue; balances are not compared with the supply",
+        "holders" => "negative balances are cleared there and not reported as issues; balances are not compared with the supply",
         "transfers" => {
-            "empty addresses, amounts and times are excluded from the sums without an issue; amounts are not compared with the supply, and times are not checked"
+            "empty addresses, amounts and times are excluded from the sums and not reported as issues; amounts are not compared with the \
+                supply, and times are not checked"
         }
         _ => {
-            "negative volumes are cleared and candles whose prices break a rule are excluded, without an issue; gaps, intervals, steps and the size of volumes are not checked"
+            "negative volumes are cleared and candles whose prices break a rule are excluded, but neither is reported as an issue; gaps, \
+                intervals, steps and the size of volumes are not checked"
         }
     }
 }

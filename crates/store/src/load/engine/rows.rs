@@ -287,7 +287,7 @@ fn as_text(column: Column) -> Result<Column, String> {
     let DataType::Binary = column.dtype() else { return Ok(column) };
     let bytes = column.binary().map_err(|error| error.to_string())?;
     let texts: Result<Vec<Option<&str>>, _> = bytes.iter().map(|bytes| bytes.map(std::str::from_utf8).transpose()).collect();
-    let texts = texts.map_err(|_| format!("has texts in `{}` that are not UTF-8", column.name()))?;
+    let texts = texts.map_err(|_| format!("has strings in `{}` that are not UTF-8", column.name()))?;
     Ok(Series::new(column.name().clone(), texts).into_column())
 }
 

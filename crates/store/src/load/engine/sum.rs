@@ -138,7 +138,7 @@ impl EngineQuery<'_> {
                 continue;
             }
             came += frame.height() as u64;
-            counted = first(&frame, ROWS).ok_or_else(|| unreadable("has other columns".to_owned()))?;
+            counted = first(&frame, ROWS).ok_or_else(|| unreadable("does not have the expected columns".to_owned()))?;
             let candles = first(&frame, market::CANDLES).unwrap_or_default();
             for (counted, most, what) in [(counted, rows_max, "rows"), (candles, market::CANDLES_MAX, "candles")] {
                 if counted > most {
@@ -159,7 +159,7 @@ impl EngineQuery<'_> {
 
     /// Fault for a result with other columns.
     pub(super) fn unread(&self) -> TableLoadError {
-        self.fault(Fault::Unavailable("sent unreadable sums: the response has other columns".to_owned()))
+        self.fault(Fault::Unavailable("sent unreadable sums: the response does not have the expected columns".to_owned()))
     }
 
     /// SQL expressions of these schema columns over `renamed` rows.
@@ -249,12 +249,13 @@ impl EngineQuery<'_> {
         let why = match own {
             Some(own) if !own.is_absent() && (!super::is_plain(own) || own.rule.decimal.is_some()) => {
                 format!(
-                    "`{name}` would need conversion (by its `unit`, `scale`, `format`, `values` or `decimal`), but it is read as is in place"
+                    "`{name}` would need conversion (by its `unit`, `scale`, `format`, `values` or `decimal`), but values queried in \
+                        place are not converted"
                 )
             }
             Some(own) if !own.is_absent() => format!("`{name}` must be {what} at the source, but has another type"),
             _ if name == "interval" => {
-                "`interval` is required; if all its candles have the same, set it, as in `set = { interval = \"1h\" }`".to_owned()
+                "`interval` is required; if all its candles have the same interval, set it, as in `set = { interval = \"1h\" }`".to_owned()
             }
             _ => format!("`{name}` is required"),
         };

@@ -65,7 +65,7 @@ impl TableReader<'_> {
     /// Finding about a row dropped for its duplicate key; `difference` is in the first column in which the kept row differs.
     pub(super) fn repeat(&self, files: &[LocatedFile], file: u32, row: u32, difference: Option<Difference>) -> Finding {
         let key = self.load.schema.key.join(", ");
-        let other = difference.as_ref().map_or_else(String::new, |(column, _)| format!(" but another value in `{column}`"));
+        let other = difference.as_ref().map_or_else(String::new, |(column, _)| format!(" but a different value in `{column}`"));
         let reason = if self.load.schema.first_usable {
             format!("another row has the same {key}{other}; the first usable row is kept, this one is excluded")
         } else {
@@ -105,7 +105,8 @@ impl TableReader<'_> {
     pub(super) fn note_in_dollars(&mut self, file: &str, bound: &[Bound<'_>]) {
         let Some((volume, beside)) = bound.iter().find_map(|bound| Some((bound.units.as_ref()?, bound.beside.as_ref()?))) else { return };
         let reason = format!(
-            "`{volume}` is read as USD, because sources with a `{beside}` column report it so, and divided by the price; if it counts tokens, add to dataset.toml: [tables.candles.columns] volume = {{ unit = \"token\" }}"
+            "`{volume}` is read as USD, because sources with a `{beside}` column report it in USD, and is divided by the price; if it is \
+                in tokens, add to dataset.toml: [tables.candles.columns] volume = {{ unit = \"token\" }}"
         );
         self.table.findings.add(Finding::new(Severity::Warning, file, reason).column("volume"));
     }

@@ -87,7 +87,7 @@ impl ChartPatterns {
             None => "",
             Some([]) if answer.is_some_and(|answer| answer.peg.is_some()) => "pegged token: patterns are not tradable signals",
             Some([]) => "no pattern in these candles",
-            Some(_) => "all patterns found are of hidden kinds",
+            Some(_) => "all patterns found are hidden",
         };
         self.list.draw(buffer, ListFrame::new(list, empty), context, |place| patterns?.get(place));
         if !more {

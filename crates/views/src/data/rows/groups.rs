@@ -55,7 +55,7 @@ impl GroupsPane {
         let by = words.next().ok_or("no column to group by; write one, as in `by chain count sum:volume24h`")?;
         let query = GroupQuery::read(table, by, &words.collect::<Vec<_>>().join(","), "").map_err(|problem| problem.detail)?;
         let query = GroupQuery { rows: RowQuery { sort: Vec::new(), ..rows.clone() }, ..query };
-        let meaning = |name: &str| if name == query.by.name { query.by.meaning } else { "of the rows in the group" };
+        let meaning = |name: &str| if name == query.by.name { query.by.meaning } else { "over the rows in the group" };
         let column = |name| Column::of_kind(name, query.kind(name), meaning(name));
         let columns: Vec<Column> = query.columns().into_iter().map(column).collect();
         let mut list = List::<RowFields>::default();

@@ -252,7 +252,8 @@ impl OnDemand {
         repeated.map_err(|Repeated| twice(self.schema))?;
         if odd > 0 {
             return Err(FetchError::Unavailable(format!(
-                "{} amounts that are not whole numbers in digits, or addresses or hashes that are not in hex; convert them with a `query`, or set `read = \"bring\"` in dataset.toml",
+                "{} amounts that are not whole numbers written in digits, or addresses or hashes that are not in hex; convert them with \
+                    a `query`, or set `read = \"bring\"` in dataset.toml",
                 many(odd, "of its rows has", "of its rows have")
             )));
         }
@@ -328,7 +329,8 @@ impl EngineQuery<'_> {
     fn must_take(&self, sql: &str) -> Result<(), TableLoadError> {
         if self.engine.known(&|| self.load.is_stopped()).is_ok_and(|known| !known.takes(sql)) {
             return Err(TableLoadError::Unusable(format!(
-                "`{}` cannot run this query: it would contain more addresses (of `labels` and `contracts`) than its server accepts; raise the server's max_query_size, or set read = \"bring\"",
+                "`{}` cannot run this query: it would contain more addresses (from `labels` and `contracts`) than its server accepts; \
+                    raise the server's max_query_size, or set read = \"bring\"",
                 self.name
             )));
         }

@@ -116,7 +116,7 @@ impl RowBatches for StreamedRows {
             FetchError::Unavailable(reason) => reason,
         };
         let mut state = self.state.locked();
-        let unread = || "the response has other columns than requested".to_owned();
+        let unread = || "the response has different columns than requested".to_owned();
         let read = |frames: &[DataFrame]| asked::read_page(frames, self.source.schema()).ok_or_else(unread);
         let mut ready = state.ready.take().map_or_else(|| read(&[]), Ok)?;
         if !rows.is_empty() {

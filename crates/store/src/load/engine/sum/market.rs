@@ -12,6 +12,7 @@ use crate::load::task::TableLoadError;
 use model::{
     address::Address,
     candles::{CHANGES, HISTORY_DAYS, Interval, RECENT_DAYS},
+    format::many,
     holding::ListedBalances,
     time::DAY_MS,
 };
@@ -188,7 +189,7 @@ pub(in super::super) fn without_price(rows: &[Row]) -> Option<String> {
     }
     let mut without = sound.iter().filter(|(_, sound)| !**sound).map(|(token, _)| token);
     let (first, more) = (without.next()?, without.count());
-    let others = if more == 0 { String::new() } else { format!(" and {} more tokens", super::super::grouped(more as u64)) };
+    let others = if more == 0 { String::new() } else { format!(" and {}", many(more as u64, "more token", "more tokens")) };
     Some(format!(
         "no candle of `{first}`{others} is valid: prices must be positive, the low the lowest and the high the highest; check which columns open, high, low, close and volume are read from"
     ))
@@ -213,7 +214,8 @@ pub(in super::super) fn too_close(rows: &[Row]) -> Option<String> {
         more => format!(" (and in {} more series)", super::super::grouped(more as u64)),
     };
     Some(format!(
-        "the candles of `{}` are {step} apart, but their interval is {}{others}; all metrics over candles then span another length; set `set = {{ interval = \"{step}\" }}`, or give each row its own interval",
+        "the candles of `{}` are {step} apart, but their interval is {}{others}, so all metrics over a number of candles cover the wrong \
+            period; add `set = {{ interval = \"{step}\" }}`, or give each row its own interval",
         first.token, first.interval
     ))
 }
