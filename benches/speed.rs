@@ -18,13 +18,13 @@ use demo::{
 use model::{
     address::Address,
     candles::Interval,
-    progress::Silent,
+    progress::NoProgress,
     time::{DAY_MS, HOUR_MS},
 };
 use query::{
-    deck::{Deck, DeckOptions},
+    deck::{DeckOptions, QueryService},
     question::{
-        Question,
+        Query,
         growth::GrowthQuestion,
         parameter::Arguments,
         posts::TokenPostsQuestion,
@@ -72,7 +72,7 @@ fn datasets() -> &'static Path {
 }
 
 fn loaded(folder: &Path) -> Dataset {
-    load(folder, &Silent).unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+    load(folder, &NoProgress).unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
 }
 
 /// A folder with a generated market.
@@ -82,8 +82,8 @@ fn written(options: &DemoOptions) -> tempfile::TempDir {
     folder
 }
 
-fn deck(dataset: Dataset, memo_bytes: u64) -> Arc<Deck> {
-    let deck = Deck::new(datasets(), DeckOptions { memo_bytes, ..DeckOptions::default() }).expect("a deck");
+fn deck(dataset: Dataset, memo_bytes: u64) -> Arc<QueryService> {
+    let deck = QueryService::new(datasets(), DeckOptions { memo_bytes, ..DeckOptions::default() }).expect("a deck");
     deck.publish(dataset);
     deck
 }
@@ -125,7 +125,7 @@ fn answers(c: &mut Criterion) {
     // A cache of capacity 0 disables caching.
     let (cold, warm) = (deck(dataset, 0), deck(loaded(datasets()), 128 << 20));
     let mut group = c.benchmark_group("answer");
-    let mut measure = |name: &str, ask: &dyn Fn(&Deck)| {
+    let mut measure = |name: &str, ask: &dyn Fn(&QueryService)| {
         group.bench_function(BenchmarkId::new(name, "first time"), |b| b.iter(|| ask(&cold)));
         group.bench_function(BenchmarkId::new(name, "again"), |b| b.iter(|| ask(&warm)));
     };
@@ -140,7 +140,7 @@ fn answers(c: &mut Criterion) {
     group.finish();
 }
 
-fn asked<Q: Question>(deck: &Deck, question: &Q) {
+fn asked<Q: Query>(deck: &QueryService, question: &Q) {
     let known = deck.answer(question, &Progress::default());
     assert!(black_box(known).is_ok(), "{} is answered", Q::NAME);
 }
@@ -292,7 +292,7 @@ fn large(c: &mut Criterion) {
     let folder = made.as_ref().map_or_else(tempfile::TempDir::path, |path| path.as_path());
     let cache = tempfile::tempdir().expect("a folder for the cache");
     let options = CacheOptions { folder: Some(cache.path().to_owned()), ..CacheOptions::default() };
-    let dataset = load_with(folder, &options, &Silent).expect("the data load");
+    let dataset = load_with(folder, &options, &NoProgress).expect("the data load");
     let table = dataset.table("candles").and_then(|table| table.large().cloned()).expect("a large table");
     let tokens: Vec<Address> = table.tokens().collect();
     let mut group = c.benchmark_group(format!("large/{}", table.height()));

@@ -11,7 +11,7 @@ use analysis::{
         returns::{RankedToken, ReturnRecord, after_growth, after_trends, growth_records, trend_records},
     },
 };
-use model::{address::Address, candles::Interval, progress::Silent};
+use model::{address::Address, candles::Interval, progress::NoProgress};
 use store::{Dataset, load::load};
 
 /// Sampling stride in candles.
@@ -19,7 +19,7 @@ const EVERY: usize = 8;
 
 pub(super) fn report() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/real");
-    let Ok(dataset) = load(&folder, &Silent) else {
+    let Ok(dataset) = load(&folder, &NoProgress) else {
         println!("record: no dataset in {}", folder.display());
         return;
     };

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use analysis::yields::{
     case::Case,
-    effort::{Effort, STEPS_MAX},
+    effort::{STEPS_MAX, WorkBudget},
     joint::optimum,
     plan,
 };
@@ -68,7 +68,7 @@ fn measured(size: (usize, usize, f64), instance: &generator::Instance) -> Row {
     let (mut solver, mut whole, mut coupled) = (f64::INFINITY, f64::INFINITY, false);
     for _ in 0..5 {
         let start = Instant::now();
-        coupled = optimum(&case.problem, &mut Effort::new(STEPS_MAX, case.unit, &mut |_, _| true)).joint;
+        coupled = optimum(&case.problem, &mut WorkBudget::new(STEPS_MAX, case.unit, &mut |_, _| true)).joint;
         solver = solver.min(start.elapsed().as_secs_f64());
         let start = Instant::now();
         let plan = plan(&pools, &instance.holdings, instance.wish, &mut |_, _| true);

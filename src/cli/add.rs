@@ -21,7 +21,7 @@ use live::{
 use model::{
     address::Address,
     chain::Chain,
-    format::{human, many},
+    format::{human, plural},
 };
 use source::manifest::FILE;
 use store::wall_clock::now;
@@ -96,7 +96,7 @@ fn described(token: &FoundToken) -> String {
     let symbol = token.symbol.clone().unwrap_or_else(|| "?".to_owned());
     let name = token.name.clone().unwrap_or_default();
     let cap = token.market_cap.map_or_else(String::new, |cap| format!(", cap {}", usd(cap)));
-    let pools = many(token.pools as u64, "pool", "pools");
+    let pools = plural(token.pools as u64, "pool", "pools");
     format!("{symbol} {name} {} on {}, {} in {pools}{cap}", token.address, token.chain, usd(token.liquidity))
 }
 

@@ -11,13 +11,13 @@ use super::{
 };
 use model::{
     error::{Code, Problem},
-    format::{count, fixed, many},
+    format::{count, fixed, plural},
     time::Time,
 };
 use query::{
     jobs::{Alert, AlertList, FiredAlert},
     question::{
-        Question as _,
+        Query as _,
         alert_body::AlertBody,
         progress::Progress,
         rehearsal::{Rehearsal, RehearsalQuestion},
@@ -92,7 +92,7 @@ pub(super) fn run(args: &AlertArgs) -> Outcome {
             let jobs = offline_jobs(&program.config).map_err(Failure::Bad)?;
             let alert = jobs.add_alert(&program.deck, &request).map_err(failed)?;
             let already =
-                if alert.holds > 0 { format!(", already true for {}", many(alert.holds, "token", "tokens")) } else { String::new() };
+                if alert.holds > 0 { format!(", already true for {}", plural(alert.holds, "token", "tokens")) } else { String::new() };
             print_line(&format!("{}{already}", alert.alert_id))
         }
         Command::Remove { id, location } => {
@@ -116,7 +116,7 @@ fn listed(list: &AlertList) -> String {
     let header = ["alert_id", "about", "condition", "fired", "last fired", "state"];
     let alerts = section(&header, list.alerts.iter().map(row));
     let firings = section(&["fired, UTC", "token", "condition"], list.fired.iter().map(fired));
-    format!("{alerts}{firings}{}\n", many(list.alerts.len() as u64, "alert", "alerts"))
+    format!("{alerts}{firings}{}\n", plural(list.alerts.len() as u64, "alert", "alerts"))
 }
 
 fn rehearsed(rehearsal: &Rehearsal) -> String {
@@ -134,9 +134,9 @@ fn rehearsed(rehearsal: &Rehearsal) -> String {
     let [outcomes, firings] = rehearsal.tables().map(|(header, rows)| section(header, rows));
     format!(
         "{from} to {to}: fired {} for {} of {}, {} per week; true on {} token-days, unknown on {}\n{of_today}\n{outcomes}{firings}",
-        many(rehearsal.fired, "time", "times"),
+        plural(rehearsal.fired, "time", "times"),
         count(rehearsal.fired_tokens),
-        many(rehearsal.tokens, "token", "tokens"),
+        plural(rehearsal.tokens, "token", "tokens"),
         fixed(a_week, 1),
         count(rehearsal.held_days),
         count(rehearsal.unknown_days),

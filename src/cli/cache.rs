@@ -12,7 +12,7 @@ use super::{
     program::{cache, configuration},
     table::section,
 };
-use model::{format::many, time::Time};
+use model::{format::plural, time::Time};
 use source::downloads;
 use store::cache::{Entry, list};
 
@@ -65,7 +65,7 @@ fn clear(folder: &Path) -> Outcome {
 }
 
 fn tables(count: usize) -> String {
-    many(count as u64, "table", "tables")
+    plural(count as u64, "table", "tables")
 }
 
 fn megabytes(bytes: u64) -> String {

@@ -14,7 +14,7 @@ use super::{
 use live::{live_tables, provider_errors};
 use model::{
     findings::{Finding, Findings, Severity},
-    format::{self, many},
+    format::{self, plural},
 };
 use source::{
     manifest::{self, Manifest},
@@ -166,11 +166,11 @@ fn summary(dataset: &Dataset) -> String {
         "{} of {} tables, {} ({} rejected): {}, {}, {}",
         loaded.len(),
         dataset.tables.len(),
-        many(rows as u64, "row", "rows"),
+        plural(rows as u64, "row", "rows"),
         format::count(rejected),
-        many(count(dataset, Severity::Error), "error", "errors"),
-        many(count(dataset, Severity::Warning), "warning", "warnings"),
-        many(count(dataset, Severity::Note), "note", "notes"),
+        plural(count(dataset, Severity::Error), "error", "errors"),
+        plural(count(dataset, Severity::Warning), "warning", "warnings"),
+        plural(count(dataset, Severity::Note), "note", "notes"),
     )
 }
 

@@ -28,12 +28,12 @@ use tui;
 use tui::{
     app::{Setup, wall_clock},
     graphics::Graphics,
-    memory::{Forgetful, Memory},
+    memory::{Memory, NoStorage},
     terminal,
 };
 use views::{
     keymap::Keymap,
-    view::{ApiDesk, LiveSettings, NoApi},
+    view::{ApiServerHandle, LiveSettings, NoApi},
 };
 use widgets::theme::Appearance;
 
@@ -66,7 +66,7 @@ pub type OpenMemory = fn(Option<&Dirs>) -> Box<dyn Memory>;
 fn user_memory(dirs: Option<&Dirs>) -> Box<dyn Memory> {
     match dirs {
         Some(dirs) => Box::new(StateFolder::open(dirs.state.clone())),
-        None => Box::new(Forgetful),
+        None => Box::new(NoStorage),
     }
 }
 
@@ -172,7 +172,7 @@ fn show(program: &Program, look: Appearance, args: &DashboardArgs) -> Outcome {
 }
 
 /// The dashboard's API server. Without a state folder its key is valid for this run only.
-fn desk(program: &Program, jobs: Option<Arc<Jobs>>, warnings: &mut Vec<String>) -> Arc<dyn ApiDesk> {
+fn desk(program: &Program, jobs: Option<Arc<Jobs>>, warnings: &mut Vec<String>) -> Arc<dyn ApiServerHandle> {
     let keys = open_keys(&program.config).or_else(|reason| {
         warnings.push(reason);
         Keys::in_memory()

@@ -15,7 +15,7 @@ use api::{Api, metrics::LATENCY_MICROS};
 use model::{locks::Locked as _, logged_request::LoggedRequest};
 use views::{
     task::Wake,
-    view::{ApiDesk, ApiState},
+    view::{ApiServerHandle, ApiState},
 };
 
 /// Interval at which new requests wake the dashboard.
@@ -85,7 +85,7 @@ impl ApiControl {
     }
 }
 
-impl ApiDesk for ApiControl {
+impl ApiServerHandle for ApiControl {
     fn state(&self) -> ApiState {
         self.lock().state.clone()
     }

@@ -12,7 +12,7 @@ use super::{
     token::{TokenName, token},
 };
 use query::question::{
-    Question as _,
+    Query as _,
     progress::Progress,
     security::{SecurityQuestion, finding_code},
 };

@@ -26,7 +26,7 @@ use crate::{
     config::{Config, credentials, plain_reason, unset_variable},
     state::Dirs,
 };
-use model::{format::many, time::Time};
+use model::{format::plural, time::Time};
 use source::manifest::{FILE, Manifest};
 use store::{
     cache::list,
@@ -85,7 +85,7 @@ fn as_table(found: &[DoctorLine], mends: usize, size: Option<(u16, u16)>) -> Str
         }
     }
     let notes = found.iter().filter(|check| check.verdict == LineVerdict::Note).count();
-    let end = format!("{} to fix, {}", many(mends as u64, "thing", "things"), many(notes as u64, "note", "notes"));
+    let end = format!("{} to fix, {}", plural(mends as u64, "thing", "things"), plural(notes as u64, "note", "notes"));
     table::section(&["what", "", "result, and → remedy"], rows) + &end + "\n"
 }
 

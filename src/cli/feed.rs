@@ -15,21 +15,21 @@ use super::{
 };
 use crate::{config::Config, state::Dirs};
 use live::{LiveMarket, RefreshContext, RefreshWatch};
-use model::{address::Address, format::many};
+use model::{address::Address, format::plural};
 use source::{
     locate,
     manifest::{FILE, Manifest},
     provider::{self, Providers},
 };
 use store::{load, wall_clock::now};
-use wire::Wire;
+use wire::RemoteClient;
 
 /// A dataset with live tables.
 pub(super) struct Feed {
     pub(super) config: Config,
     pub(super) folder: PathBuf,
     pub(super) providers: Providers,
-    pub(super) wire: Arc<Wire>,
+    pub(super) wire: Arc<RemoteClient>,
 }
 
 impl Feed {
@@ -90,7 +90,7 @@ impl Feed {
         }
         let said = |(origin, count): &(&String, &u64)| match count {
             0 => format!("{} (only if the others don't know the token)", host(origin)),
-            count => format!("{} (at least {})", host(origin), many(**count, "request", "requests")),
+            count => format!("{} (at least {})", host(origin), plural(**count, "request", "requests")),
         };
         let named: Vec<String> = open.iter().map(said).collect();
         let named = named.join(", ");

@@ -30,7 +30,7 @@ use model::{
     address::Address,
     chain::Chain,
     command_line::shell_word,
-    format::{count, many},
+    format::{count, plural},
     progress::{Cancelled, LoadProgress},
 };
 
@@ -328,6 +328,6 @@ fn taken_line(taken: &Taken, several: bool) -> String {
         parts.push(format!("{} excluded: rows that {}", count(taken.left_out), taken.left_out_why));
     }
     let table = if several { format!("{}: ", taken.table) } else { String::new() };
-    let rows = many(taken.rows, "row", "rows");
+    let rows = plural(taken.rows, "row", "rows");
     format!("{table}{rows}: {}", if parts.is_empty() { "none imported".to_owned() } else { parts.join(", ") })
 }

@@ -13,7 +13,7 @@ use super::{
 };
 use model::{
     error::Problem,
-    format::many,
+    format::plural,
     time::{DAY_MS, Time},
 };
 use query::jobs::{Job, OfflineJobs, Purge, created};
@@ -77,7 +77,7 @@ pub(super) fn run(args: &JobsArgs) -> Outcome {
             if let (Some(id), 0) = (id, removed) {
                 return Err(Failure::Bad(format!("no finished job `{id}`; list jobs with `tokendeck jobs list`")));
             }
-            print(format!("removed {}\n", many(removed, "job", "jobs")))
+            print(format!("removed {}\n", plural(removed, "job", "jobs")))
         }
     }
 }
@@ -95,5 +95,5 @@ fn listed(store: &OfflineJobs, limit: u64) -> Result<String, Problem> {
     let rows = jobs.iter().map(row).collect::<Result<Vec<_>, Problem>>()?;
     let table = section(&["created", "status", "tokens", "first token", "job_id", "dataset"], rows);
     let shown = if (jobs.len() as u64) < total { format!(", newest {} shown", jobs.len()) } else { String::new() };
-    Ok(format!("{table}{}{shown}\n", many(total, "job", "jobs")))
+    Ok(format!("{table}{}{shown}\n", plural(total, "job", "jobs")))
 }

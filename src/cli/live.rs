@@ -16,7 +16,7 @@ use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use super::{appearance, outcome::Failure};
 use crate::config::{Config, KEYS_SECTION};
 use model::locks::Locked as _;
-use query::deck::Deck;
+use query::deck::QueryService;
 use views::{
     keymap::Keymap,
     task::Wake,
@@ -54,7 +54,7 @@ impl Live {
     /// Watches the configuration file; `None` without a file. `apply_overrides` reapplies the command-line overrides and names them.
     pub(super) fn watch(
         config: &Config,
-        deck: &Arc<Deck>,
+        deck: &Arc<QueryService>,
         apply_overrides: impl Fn(&mut Config) -> Vec<&'static str> + Send + 'static,
     ) -> Option<Arc<Self>> {
         let file = std::path::absolute(config.file.as_ref()?).ok()?;
@@ -103,7 +103,7 @@ type ApplyOverrides = Box<dyn Fn(&mut Config) -> Vec<&'static str> + Send>;
 
 struct Watch {
     live: Weak<Live>,
-    deck: Weak<Deck>,
+    deck: Weak<QueryService>,
     /// The last valid configuration.
     config: Config,
     apply_overrides: ApplyOverrides,

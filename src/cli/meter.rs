@@ -12,7 +12,7 @@ use std::{
 
 use super::outcome::say;
 use model::progress::{Cancelled, LoadProgress};
-use wire::Wire;
+use wire::RemoteClient;
 
 const EVERY: Duration = Duration::from_millis(100);
 /// Polling interval.
@@ -48,13 +48,13 @@ impl Meter {
     }
 
     /// Runs `work`. Meanwhile calls `look` repeatedly, and once more at the end; and reports which sources have not responded yet.
-    pub(super) fn beside<T>(&self, wire: Option<&Wire>, mut look: impl FnMut() + Send, work: impl FnOnce() -> T) -> T {
+    pub(super) fn beside<T>(&self, wire: Option<&RemoteClient>, mut look: impl FnMut() + Send, work: impl FnOnce() -> T) -> T {
         let (done, mut waits) = (AtomicBool::new(false), Waits::default());
         thread::scope(|scope| {
             scope.spawn(|| {
                 while !done.load(Ordering::Acquire) {
                     look();
-                    waits.tell(&wire.map(Wire::pending_sources).unwrap_or_default(), self);
+                    waits.tell(&wire.map(RemoteClient::pending_sources).unwrap_or_default(), self);
                     thread::sleep(LOOK);
                 }
                 look();

@@ -20,15 +20,15 @@ use api::keys::Keys;
 use api::{Api, ApiOptions};
 use model::address::Address;
 use query::{
-    deck::{Deck, DeckEvent, DeckOptions},
+    deck::{DeckEvent, DeckOptions, QueryService},
     jobs::{JobOptions, Jobs, OfflineJobs},
 };
 use store::{cache::CacheOptions, load::origins_to_agree, private_files};
-use wire::{Ledger, MemoryLedger, Wire};
+use wire::{Ledger, MemoryLedger, RemoteClient};
 
 pub(super) struct Program {
     pub(super) config: Config,
-    pub(super) deck: Arc<Deck>,
+    pub(super) deck: Arc<QueryService>,
 }
 
 /// Loads the configuration of this process.
@@ -58,7 +58,7 @@ impl Program {
         let mut options = DeckOptions { cache: cache(&config), wire: Some(wire(&config)), as_of: location.as_of, ..config.deck_options() };
         options.feed.watchlist = watchlist;
         options.feed.own_providers = own_providers(&config);
-        let deck = Deck::new(&config.datasets.dir, options).map_err(Failure::Bad)?;
+        let deck = QueryService::new(&config.datasets.dir, options).map_err(Failure::Bad)?;
         Ok(Self { config, deck })
     }
 
@@ -100,7 +100,7 @@ impl Program {
     }
 
     /// The client for remote sources, if there is one.
-    pub(super) fn wire(&self) -> Option<&Wire> {
+    pub(super) fn wire(&self) -> Option<&RemoteClient> {
         self.deck.options().wire.as_deref()
     }
 
@@ -161,16 +161,16 @@ pub(super) fn own_providers(config: &Config) -> Option<PathBuf> {
 }
 
 /// The client for remote files. Consent is stored in the user's state folder, if there is one.
-pub(super) fn wire(config: &Config) -> Arc<Wire> {
+pub(super) fn wire(config: &Config) -> Arc<RemoteClient> {
     let ledger: Arc<dyn Ledger> = match Dirs::find() {
         Ok(dirs) => Arc::new(Remote::new(&dirs.state)),
         Err(_) => Arc::new(MemoryLedger::default()),
     };
-    Wire::new(config.wire_options(), ledger)
+    RemoteClient::new(config.wire_options(), ledger)
 }
 
 /// Errors: the folder is missing, or the dataset names remote files without the user's consent.
-pub(super) fn require_data(folder: &Path, wire: Option<&Arc<Wire>>) -> Result<(), Failure> {
+pub(super) fn require_data(folder: &Path, wire: Option<&Arc<RemoteClient>>) -> Result<(), Failure> {
     require_folder(folder)?;
     let origins = wire.map(|wire| origins_to_agree(folder, wire)).unwrap_or_default();
     if origins.is_empty() {

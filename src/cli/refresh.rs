@@ -9,7 +9,7 @@ use super::{
     program::require_folder,
 };
 use live::{RefreshReport, hosts, live_tables, refresh};
-use model::format::many;
+use model::format::plural;
 
 #[derive(Debug, Args)]
 pub(super) struct RefreshArgs {
@@ -48,10 +48,10 @@ pub(super) fn tell(report: &RefreshReport) -> Outcome {
     for table in &report.tables {
         let from: Vec<&str> = table.providers.iter().map(String::as_str).collect();
         let from = if from.is_empty() { String::new() } else { format!(" from {}", from.join(", ")) };
-        let (rows, requests) = (many(table.rows, "row", "rows"), many(table.requests, "request", "requests"));
+        let (rows, requests) = (plural(table.rows, "row", "rows"), plural(table.requests, "request", "requests"));
         text.push_str(&format!("{}: {rows}{from}, {requests}\n", table.table));
         if !table.unknown.is_empty() {
-            text.push_str(&format!("  unknown to all providers: {}\n", many(table.unknown.len() as u64, "token", "tokens")));
+            text.push_str(&format!("  unknown to all providers: {}\n", plural(table.unknown.len() as u64, "token", "tokens")));
         }
         for note in &table.notes {
             text.push_str(&format!("  {note}\n"));

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::config::{is_listen_address, plain_reason};
 use api;
-use query::deck::{Deck, DeckEvent};
+use query::deck::{DeckEvent, QueryService};
 
 #[derive(Debug, Args)]
 pub(super) struct ServeArgs {
@@ -100,7 +100,12 @@ enum Ending {
 
 /// Waits for a reason to stop, logging reloads meanwhile. A second signal ends the process at once. SIGUSR1 reloads the data instead,
 /// remote files included.
-async fn wait_for_end(mut signals: StopSignals, reload: ReloadSignal, events: broadcast::Receiver<DeckEvent>, deck: &Arc<Deck>) -> Ending {
+async fn wait_for_end(
+    mut signals: StopSignals,
+    reload: ReloadSignal,
+    events: broadcast::Receiver<DeckEvent>,
+    deck: &Arc<QueryService>,
+) -> Ending {
     tokio::select! {
         code = signals.next() => {
             tracing::info!("shutting down when the requests in progress have finished");
@@ -112,7 +117,7 @@ async fn wait_for_end(mut signals: StopSignals, reload: ReloadSignal, events: br
     }
 }
 
-async fn reload_when_asked(mut reload: ReloadSignal, deck: &Arc<Deck>) -> Ending {
+async fn reload_when_asked(mut reload: ReloadSignal, deck: &Arc<QueryService>) -> Ending {
     loop {
         reload.next().await;
         deck.load_in_background();
@@ -121,7 +126,7 @@ async fn reload_when_asked(mut reload: ReloadSignal, deck: &Arc<Deck>) -> Ending
 }
 
 /// Completes if the first load fails, never after a successful one; logs later reloads.
-pub(super) async fn first_load_failed(mut events: broadcast::Receiver<DeckEvent>, deck: &Deck) -> String {
+pub(super) async fn first_load_failed(mut events: broadcast::Receiver<DeckEvent>, deck: &QueryService) -> String {
     loop {
         match events.recv().await {
             Ok(DeckEvent::Reloaded(generation)) => {

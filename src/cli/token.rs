@@ -3,7 +3,7 @@
 use super::{LocationArgs, outcome::Failure, program::Program};
 use model::{address::Address, schema::Kind};
 use query::{
-    deck::Deck,
+    deck::QueryService,
     question::{parameter::may_be_name, search::named::named_token},
 };
 
@@ -28,7 +28,7 @@ pub(super) fn token(text: &str) -> Result<TokenName, String> {
 
 impl TokenName {
     /// Its address in the loaded data.
-    pub(super) fn find(&self, deck: &Deck) -> Result<Address, Failure> {
+    pub(super) fn find(&self, deck: &QueryService) -> Result<Address, Failure> {
         match self {
             Self::Address(address) => Ok(*address),
             Self::Symbol(symbol) => {

@@ -67,7 +67,7 @@ fn read(path: &Path) -> Result<Annotations, String> {
 
 #[cfg(test)]
 mod tests {
-    use model::annotations::OwnLevel;
+    use model::annotations::UserLevel;
 
     use super::*;
 
@@ -76,7 +76,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let (mut one, mut two) = (AnnotationFile::open(folder.path()), AnnotationFile::open(folder.path()));
         let token = Address([7; 20]);
-        one.set(token, &Annotation::Level(OwnLevel::new("entry", 7.5).expect("a level"))).expect("kept");
+        one.set(token, &Annotation::Level(UserLevel::new("entry", 7.5).expect("a level"))).expect("kept");
         two.set(token, &Annotation::Note("watch the unlock".to_owned())).expect("kept");
         let again = AnnotationFile::open(folder.path());
         let kept = &again.annotations()[&token];

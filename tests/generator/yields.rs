@@ -2,7 +2,7 @@
 //! preferences. For tests and benches.
 #![allow(dead_code, unreachable_pub, reason = "each user takes a part of it")]
 
-use analysis::yields::{amounts, case::Wish, pools::Pools, risk::RiskLevel, wallet::WalletToken};
+use analysis::yields::{amounts, case::PlanPreferences, pools::Pools, risk::RiskLevel, wallet::WalletToken};
 use model::{
     address::Address,
     chain::Chain,
@@ -29,7 +29,7 @@ pub struct Instance {
     pub rows: Vec<YieldRow>,
     pub gas: Vec<GasRow>,
     pub holdings: Vec<WalletToken>,
-    pub wish: Wish,
+    pub wish: PlanPreferences,
 }
 
 impl Instance {
@@ -113,7 +113,7 @@ pub fn instance(seed: u64, pools: usize, tokens: usize, wallet: f64) -> Instance
         native_price_usd: None,
     });
     let min_apy = [0.0, 0.0, 2.0, 4.0][random.below(4)];
-    Instance { rows, gas: gas.collect(), holdings, wish: Wish { risk: RiskLevel::ALL[rotation], min_apy } }
+    Instance { rows, gas: gas.collect(), holdings, wish: PlanPreferences { risk: RiskLevel::ALL[rotation], min_apy } }
 }
 
 fn chain(at: usize) -> Chain {

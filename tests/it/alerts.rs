@@ -17,11 +17,11 @@ use model::{
     error::{Code, Problem},
 };
 use query::{
-    deck::{Deck, DeckEvent, DeckOptions},
+    deck::{DeckEvent, DeckOptions, QueryService},
     jobs::{Alert, AlertCursor, AlertList, AlertRoutes, FIRED_ID_MAX, JobOptions, Jobs, OfflineJobs},
     question::{alert_body::AlertBody, parameter::TokenReader, progress::Progress},
 };
-use wire::{MemoryLedger, Wire, WireOptions};
+use wire::{MemoryLedger, RemoteClient, WireOptions};
 
 use crate::wait::{stays, wait_for, wait_until};
 
@@ -50,7 +50,7 @@ fn request(token: Option<&str>, condition: &str) -> AlertBody {
 struct Bench {
     data: tempfile::TempDir,
     state: tempfile::TempDir,
-    deck: Arc<Deck>,
+    deck: Arc<QueryService>,
     jobs: Arc<Jobs>,
 }
 
@@ -63,8 +63,8 @@ impl Bench {
     fn telling(prices: &[(&str, &str, f64)], alert_routes: AlertRoutes) -> Self {
         let (data, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         write(data.path(), prices);
-        let wire = Some(Wire::new(WireOptions::default(), Arc::new(MemoryLedger::default())));
-        let deck = Deck::new(data.path(), DeckOptions { workers: 1, wire, ..DeckOptions::default() }).unwrap();
+        let wire = Some(RemoteClient::new(WireOptions::default(), Arc::new(MemoryLedger::default())));
+        let deck = QueryService::new(data.path(), DeckOptions { workers: 1, wire, ..DeckOptions::default() }).unwrap();
         deck.load().unwrap();
         let jobs = Jobs::open(state.path(), Arc::clone(&deck), JobOptions { alert_routes, ..JobOptions::default() }).unwrap();
         Self { data, state, deck, jobs }
@@ -126,7 +126,7 @@ fn two_programs_check_the_alerts_of_their_own_datasets() {
 #[test]
 fn two_programs_on_one_dataset_fire_once() {
     let bench = Bench::new(&[(A, "A", 10.0)]);
-    let deck = Deck::new(bench.data.path(), DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap();
+    let deck = QueryService::new(bench.data.path(), DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap();
     deck.load().unwrap();
     let other = Jobs::open(bench.state.path(), Arc::clone(&deck), JobOptions::default()).unwrap();
     let mut events = deck.listen();
@@ -234,7 +234,7 @@ const CHILD: &str = "TOKENDECK_TEST_ALERTS";
 fn child_that_looks() {
     let Some(place) = std::env::var_os(CHILD) else { return };
     let place = Path::new(&place);
-    let deck = Deck::new(&place.join("data"), DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap();
+    let deck = QueryService::new(&place.join("data"), DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap();
     let _jobs = Jobs::open(&place.join("state"), Arc::clone(&deck), JobOptions::default()).unwrap();
     deck.load().unwrap();
     let mut out = std::io::stdout().lock();
@@ -250,7 +250,7 @@ fn no_alert_is_lost_or_fired_twice_when_the_program_is_killed() {
     let (data, state) = (place.path().join("data"), place.path().join("state"));
     std::fs::create_dir_all(&data).unwrap();
     write(&data, &[(A, "A", 10.0)]);
-    let deck = Deck::new(&data, DeckOptions::default()).unwrap();
+    let deck = QueryService::new(&data, DeckOptions::default()).unwrap();
     deck.load().unwrap();
     let offline = OfflineJobs::open(&state, &JobOptions::default()).unwrap();
     offline.add_alert(&deck, &request(Some(A), "price>20")).unwrap();

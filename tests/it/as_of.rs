@@ -3,8 +3,8 @@
 use std::{fs, path::Path, sync::Arc};
 
 use api::{Api, ApiOptions, answer_offline, keys::Keys};
-use model::{progress::Silent, time::Time};
-use query::deck::{Deck, DeckOptions};
+use model::{progress::NoProgress, time::Time};
+use query::deck::{DeckOptions, QueryService};
 use serde_json::Value;
 use store::load::load;
 
@@ -74,8 +74,8 @@ fn write(folder: &Path, cut: bool) {
 }
 
 fn service(folder: &Path) -> Arc<Api> {
-    let deck = Deck::new(folder, DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap();
-    deck.publish(load(folder, &Silent).unwrap());
+    let deck = QueryService::new(folder, DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap();
+    deck.publish(load(folder, &NoProgress).unwrap());
     Api::new(deck, None, Arc::new(Keys::in_memory().unwrap()), ApiOptions::default())
 }
 

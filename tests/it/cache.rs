@@ -15,8 +15,8 @@ use std::{
 
 use api::keys::Keys;
 use api::{Api, ApiOptions};
-use model::{address::Address, findings::Finding, progress::Silent};
-use query::deck::{Deck, DeckOptions};
+use model::{address::Address, findings::Finding, progress::NoProgress};
+use query::deck::{DeckOptions, QueryService};
 use store::{
     Dataset, Table,
     cache::{CacheOptions, LargeTable, SortLimits, list},
@@ -129,13 +129,13 @@ struct Bench {
 fn bench(rows: u64) -> Bench {
     let data = tempfile::tempdir().unwrap();
     write(data.path(), rows);
-    let plain = load(data.path(), &Silent).unwrap();
+    let plain = load(data.path(), &NoProgress).unwrap();
     Bench { data, cache: tempfile::tempdir().unwrap(), plain }
 }
 
 impl Bench {
     fn load(&self) -> Dataset {
-        load_with(self.data.path(), &options(self.cache.path()), &Silent).unwrap()
+        load_with(self.data.path(), &options(self.cache.path()), &NoProgress).unwrap()
     }
 
     /// The table's folder in the cache.
@@ -217,7 +217,7 @@ fn rows_and_findings_are_those_of_a_load_into_memory() {
     // In one row group as in many.
     let cache = tempfile::tempdir().unwrap();
     let options = CacheOptions { group_max: 48 << 20, journal_every: 64 << 20, ..options(cache.path()) };
-    assert_same(&bench.plain, &load_with(bench.data.path(), &options, &Silent).unwrap(), "in one group");
+    assert_same(&bench.plain, &load_with(bench.data.path(), &options, &NoProgress).unwrap(), "in one group");
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn every_question_is_answered_the_same() {
     const WETH: &str = "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2";
     let cache = tempfile::tempdir().unwrap();
     let api = |cache: CacheOptions| {
-        let deck = Deck::new(Path::new(DEMO), DeckOptions { cache, ..DeckOptions::default() }).unwrap();
+        let deck = QueryService::new(Path::new(DEMO), DeckOptions { cache, ..DeckOptions::default() }).unwrap();
         deck.load().unwrap();
         Api::new(deck, None, Arc::new(Keys::in_memory().unwrap()), ApiOptions::default())
     };
@@ -268,7 +268,7 @@ fn changed_sources_are_read_anew() {
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, format!("{text}new,{},a post,,1800000000,1,1,1\n", token(3))).unwrap();
     let cached = bench.load();
-    assert_same(&load(bench.data.path(), &Silent).unwrap(), &cached, "after a change");
+    assert_same(&load(bench.data.path(), &NoProgress).unwrap(), &cached, "after a change");
     let newest = cached.posts_newest(|_, _| Ok::<_, std::io::Error>(())).unwrap().get(0).unwrap();
     assert_eq!(cached.posts().get(newest).unwrap().post_id, "new");
     assert_eq!(cached.posts_of(&Address::parse(&token(3)).unwrap()).get(0).unwrap().post_id, "new");
@@ -290,7 +290,7 @@ fn the_table_used_longest_ago_makes_room() {
         fs::remove_file(other.path().join(table)).unwrap();
     }
     let options = CacheOptions { size_max: sizes, ..options(bench.cache.path()) };
-    let dataset = load_with(other.path(), &options, &Silent).unwrap();
+    let dataset = load_with(other.path(), &options, &NoProgress).unwrap();
     assert!(dataset.table("candles").unwrap().large().is_some());
     let left: Vec<String> = list(bench.cache.path()).into_iter().map(|entry| entry.table).collect();
     assert!(left.iter().filter(|table| *table == "candles").count() == 2 && left.contains(&"transfers".to_owned()), "{left:?}");

@@ -31,7 +31,7 @@ use store::{
     Dataset,
     load::{LoadError, load_as, origins_to_agree},
 };
-use wire::{Consent, Source, SourceKind, TimeoutsAndRetries, Wire, WireOptions};
+use wire::{Consent, RemoteClient, Source, SourceKind, TimeoutsAndRetries, WireOptions};
 
 use self::server::{Rows, Server, Trouble};
 use crate::{
@@ -55,7 +55,7 @@ fn source(url: &str) -> Source {
     Source { name: "warehouse".into(), kind: SourceKind::ClickHouse, url: url.into(), timeout_seconds, ..Source::default() }
 }
 
-fn wire_of(sources: Vec<Source>, consent: Consent) -> Arc<Wire> {
+fn wire_of(sources: Vec<Source>, consent: Consent) -> Arc<RemoteClient> {
     wire_with(WireOptions { consent, sources, timeouts: timeouts(), ..WireOptions::default() })
 }
 
@@ -138,17 +138,17 @@ impl Bench {
         bench
     }
 
-    fn wire(&self) -> Arc<Wire> {
+    fn wire(&self) -> Arc<RemoteClient> {
         wire_of(vec![source(&self.server.url())], Consent::Always)
     }
 
     /// The client to meet this trouble with: only an answer that stalls is given up, after a second.
-    fn wire_for(&self, trouble: Trouble) -> Arc<Wire> {
+    fn wire_for(&self, trouble: Trouble) -> Arc<RemoteClient> {
         let timeout_seconds = if let Trouble::Stall(_) = trouble { 1 } else { PATIENCE.as_secs() as u32 };
         wire_of(vec![Source { timeout_seconds, ..source(&self.server.url()) }], Consent::Always)
     }
 
-    fn load(&self, wire: &Arc<Wire>, rows_min: u64) -> Dataset {
+    fn load(&self, wire: &Arc<RemoteClient>, rows_min: u64) -> Dataset {
         self.data.load(Some(wire), rows_min).unwrap()
     }
 }

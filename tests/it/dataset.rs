@@ -11,7 +11,7 @@ mod sources;
 
 use std::fs;
 
-use model::{progress::Silent, untrusted::decoding};
+use model::{progress::NoProgress, untrusted::decoding};
 use polars::prelude::{DataFrame, IpcStreamWriter, IpcWriter, ParquetWriter, SerWriter};
 use store::{
     Dataset, Table,
@@ -44,7 +44,7 @@ fn load_files(files: &[(&str, &[u8])]) -> Result<Dataset, LoadError> {
     if !own {
         fs::write(folder.path().join("tokens.csv"), TOKENS).expect("written");
     }
-    load(folder.path(), &Silent)
+    load(folder.path(), &NoProgress)
 }
 
 /// Like `load_files`, for text files.

@@ -7,7 +7,7 @@ use std::{
 };
 
 use demo::{DemoOptions, Format, write};
-use model::{address::Address, candles::Interval, chain::Chain, progress::Silent};
+use model::{address::Address, candles::Interval, chain::Chain, progress::NoProgress};
 use polars::prelude::{DataFrame, ParquetReader, SerReader};
 use serde_json::Value;
 use store::load::load;
@@ -123,7 +123,7 @@ fn the_committed_demo_data_are_as_large_as_promised() {
 fn the_loader_finds_no_fault_in_any_format() {
     for format in [Format::Mixed, Format::Csv, Format::Parquet] {
         let folder = written(&DemoOptions { format, ..small() });
-        let dataset = load(folder.path(), &Silent).expect("a dataset");
+        let dataset = load(folder.path(), &NoProgress).expect("a dataset");
         let loaded = dataset.tables.iter().filter(|table| table.loaded()).count();
         assert_eq!(loaded, names(folder.path()).len() - 2, "{format:?}: all files but README.md and dataset.toml are tables");
         for table in &dataset.tables {

@@ -28,7 +28,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use model::{address::Address, findings::Severity, progress::Silent};
+use model::{address::Address, findings::Severity, progress::NoProgress};
 use serde_json::Value;
 use store::{Dataset, load::load};
 use tempfile::TempDir;
@@ -106,7 +106,7 @@ impl Desk {
     }
 
     fn dataset(&self) -> Dataset {
-        load(&self.data(), &Silent).expect("what was imported loads")
+        load(&self.data(), &NoProgress).expect("what was imported loads")
     }
 
     /// Loads the dataset, asserting that it has no findings; notes (a pool too small for a plan) are allowed.

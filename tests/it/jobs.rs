@@ -6,7 +6,7 @@ use std::{path::Path, sync::Arc};
 
 use model::{address::Address, error::Code};
 use query::{
-    deck::{Deck, DeckEvent, DeckOptions},
+    deck::{DeckEvent, DeckOptions, QueryService},
     document::{self, DocumentForm},
     jobs::{Analysis, Job, JobBody, JobOptions, JobStatus, Jobs, TOKENS_MAX, TaskStatus},
     question::{dexes::DexListQuestion, progress::Progress, token::TokenQuestion},
@@ -29,7 +29,7 @@ fn several(token_addresses: Vec<Address>) -> JobBody {
     JobBody::Several { token_addresses }
 }
 
-fn deck(folder: &Path) -> Arc<Deck> {
+fn deck(folder: &Path) -> Arc<QueryService> {
     let rows = |header: &str, rows: Vec<String>| format!("{header}\n{}\n", rows.join("\n"));
     let tokens = (0..TOKENS_MAX).map(|i| format!("{},T{i},Token {i},eth,{}", token(i), i + 1)).collect();
     let tokens = rows("token_address,symbol,name,chain,price", tokens);
@@ -47,7 +47,7 @@ fn deck(folder: &Path) -> Arc<Deck> {
     for (name, text) in [("tokens.csv", tokens), ("candles.csv", candles), ("pools.csv", pools)] {
         std::fs::write(folder.join(name), text).expect("a dataset is written");
     }
-    let deck = Deck::new(folder, DeckOptions { workers: 1, ..DeckOptions::default() }).expect("a deck");
+    let deck = QueryService::new(folder, DeckOptions { workers: 1, ..DeckOptions::default() }).expect("a deck");
     deck.load().expect("the dataset loads");
     deck
 }
@@ -55,7 +55,7 @@ fn deck(folder: &Path) -> Arc<Deck> {
 struct Bench {
     data: TempDir,
     state: TempDir,
-    deck: Arc<Deck>,
+    deck: Arc<QueryService>,
 }
 
 fn bench() -> Bench {
@@ -183,7 +183,7 @@ fn a_refused_job_names_the_wrong_member() {
             assert!(problem.code == Code::JobNotFound && problem.detail.len() < 300, "{problem:?}");
         }
     }
-    let empty = Deck::new(bench.data.path(), DeckOptions { workers: 1, ..DeckOptions::default() }).expect("a deck");
+    let empty = QueryService::new(bench.data.path(), DeckOptions { workers: 1, ..DeckOptions::default() }).expect("a deck");
     let other = tempfile::tempdir().expect("a folder");
     let loading = Jobs::open(other.path(), empty, JobOptions::default()).expect("jobs");
     assert_eq!(loading.create(&one(0)).map_err(|problem| problem.code), Err(Code::Loading));

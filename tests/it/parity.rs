@@ -21,10 +21,10 @@ use api::{
 };
 use model::{address::Address, error::Result};
 use query::{
-    deck::Deck,
+    deck::QueryService,
     jobs::{JobBody, JobOptions, Jobs},
     question::{
-        Question,
+        Query,
         alert_body::AlertBody,
         batch::{CandleBatchQuestion, SecurityBatchQuestion, TokenBatchQuestion},
         candles::CandlesQuestion,
@@ -55,7 +55,7 @@ use query::{
 use serde_json::Value;
 use tempfile::TempDir;
 use tokendeck::config::Config;
-use wire::{MemoryLedger, Wire};
+use wire::{MemoryLedger, RemoteClient};
 
 use crate::{demo::market, remote::Bench, wait::wait_until};
 
@@ -64,7 +64,7 @@ const UNI: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
 const NOBODY: &str = "0x00000000000000000000000000000000000000ff";
 
 /// A view's equivalent of a request; returns its bytes, and the canonical request.
-type Held = fn(&Deck, &[(&str, &str)], &str) -> Result<(Vec<u8>, String)>;
+type Held = fn(&QueryService, &[(&str, &str)], &str) -> Result<(Vec<u8>, String)>;
 
 macro_rules! cases {
     ($($name:literal $held:expr => [$($request:literal),* $(,)?];)*) => { &[$(($name, $held, &[$($request),*])),*] };
@@ -214,17 +214,17 @@ const CASES: &[(&str, Option<Held>, &[&str])] = cases! {
     "metrics" None => ["/metrics"];
 };
 
-fn held<Q: Question>(deck: &Deck, path: &[(&str, &str)], query: &str) -> Result<(Vec<u8>, String)> {
+fn held<Q: Query>(deck: &QueryService, path: &[(&str, &str)], query: &str) -> Result<(Vec<u8>, String)> {
     let question = Q::parse(&Arguments::new(Q::PARAMETERS, path, query)?)?;
     keep(deck, &question).map(|bytes| (bytes, question.target()))
 }
 
-fn held_tokens(deck: &Deck, path: &[(&str, &str)], query: &str) -> Result<(Vec<u8>, String)> {
+fn held_tokens(deck: &QueryService, path: &[(&str, &str)], query: &str) -> Result<(Vec<u8>, String)> {
     let of = if query.starts_with("addresses=") { held::<TokenBatchQuestion> } else { held::<SearchQuestion> };
     of(deck, path, query)
 }
 
-fn keep<Q: Question>(deck: &Deck, question: &Q) -> Result<Vec<u8>> {
+fn keep<Q: Query>(deck: &QueryService, question: &Q) -> Result<Vec<u8>> {
     let known = deck.answer(question, &Progress::default())?;
     // The typed answer, which views draw, must serialize to the same bytes; the body may say besides of what time they are.
     let typed = serde_json::to_string(&known.answer).unwrap();
@@ -244,18 +244,18 @@ struct FrontEnds {
     data: PathBuf,
     /// Configuration shared by all three.
     config: PathBuf,
-    served: Arc<Deck>,
-    view: Arc<Deck>,
+    served: Arc<QueryService>,
+    view: Arc<QueryService>,
     agent: ureq::Agent,
     _runtime: tokio::runtime::Runtime,
 }
 
-fn deck(data: &Path, config: &str, cache: PathBuf) -> Arc<Deck> {
+fn deck(data: &Path, config: &str, cache: PathBuf) -> Arc<QueryService> {
     let config = Config::parse(None, config).unwrap();
     let mut options = config.deck_options();
     options.cache.folder = Some(cache);
-    options.wire = Some(Wire::new(config.wire_options(), Arc::new(MemoryLedger::default())));
-    let deck = Deck::new(data, options).unwrap();
+    options.wire = Some(RemoteClient::new(config.wire_options(), Arc::new(MemoryLedger::default())));
+    let deck = QueryService::new(data, options).unwrap();
     deck.load().unwrap();
     deck
 }

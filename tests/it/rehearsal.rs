@@ -5,13 +5,13 @@ use std::{collections::BTreeSet, fs, sync::Arc};
 use api::{Api, ApiOptions, answer_offline, keys::Keys};
 use model::{
     address::Address,
-    progress::Silent,
+    progress::NoProgress,
     time::{DAY_MS, Day, Time},
 };
 use query::{
-    deck::{Deck, DeckOptions},
+    deck::{DeckOptions, QueryService},
     question::{
-        Question as _,
+        Query as _,
         alert_body::AlertBody,
         progress::Progress,
         rehearsal::{Rehearsal, RehearsalQuestion},
@@ -44,13 +44,13 @@ const CONDITIONS: &[&str] = &[
     "rating>1 or price<2",
 ];
 
-fn deck(folder: &std::path::Path) -> Arc<Deck> {
-    let deck = Deck::new(folder, DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap();
-    deck.publish(load(folder, &Silent).unwrap());
+fn deck(folder: &std::path::Path) -> Arc<QueryService> {
+    let deck = QueryService::new(folder, DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap();
+    deck.publish(load(folder, &NoProgress).unwrap());
     deck
 }
 
-fn rehearsed(deck: &Deck, condition: &str, days: u64) -> Rehearsal {
+fn rehearsed(deck: &QueryService, condition: &str, days: u64) -> Rehearsal {
     let alert = AlertBody { token_address: None, condition: condition.to_owned() };
     RehearsalQuestion { alert, days }
         .answer(&deck.snapshot().unwrap(), &Progress::default())
@@ -67,7 +67,7 @@ fn each_day_is_judged_as_the_dataset_as_of_that_day() {
     let deck = deck(&folder);
     let last = rehearsed(&deck, "price>0", DAYS).to.expect("days");
     let days: Vec<Day> = (last.0 + 1 - DAYS as i32..=last.0).map(Day).collect();
-    let past: Vec<Arc<Deck>> = days.iter().map(|day| deck.as_of(Time(day.start().0 + DAY_MS - 1_000)).unwrap()).collect();
+    let past: Vec<Arc<QueryService>> = days.iter().map(|day| deck.as_of(Time(day.start().0 + DAY_MS - 1_000)).unwrap()).collect();
     let mut fired_at_all = 0;
     for condition in CONDITIONS {
         let wanted = ConditionMatch { condition: (*condition).to_owned(), token: None };

@@ -18,15 +18,15 @@ use std::{
 
 use api::keys::Keys;
 use api::{Api, ApiOptions};
-use model::progress::{LoadProgress, Silent};
-use query::deck::{Deck, DeckOptions};
+use model::progress::{LoadProgress, NoProgress};
+use query::deck::{DeckOptions, QueryService};
 use store::{
     Dataset, Table,
     cache::{CacheOptions, LargeTable},
     load::{LoadError, load, load_as, load_with},
 };
 use tempfile::TempDir;
-use wire::{Consent, MemoryLedger, Source, SourceKind, TimeoutsAndRetries, Wire, WireOptions};
+use wire::{Consent, MemoryLedger, RemoteClient, Source, SourceKind, TimeoutsAndRetries, WireOptions};
 
 use self::server::Server;
 use crate::wait::PATIENCE;
@@ -59,17 +59,17 @@ fn options(server: &Server) -> WireOptions {
 }
 
 /// A client for a server whose answers stall, each of which must be waited for.
-fn hasty(server: &Server) -> Arc<Wire> {
+fn hasty(server: &Server) -> Arc<RemoteClient> {
     let timeouts = TimeoutsAndRetries { read_timeout: Duration::from_millis(200), ..patient() };
     wire_with(WireOptions { timeouts, ..options(server) })
 }
 
 /// A client without persisted consent and budget.
-pub(crate) fn wire_with(options: WireOptions) -> Arc<Wire> {
-    Wire::new(options, Arc::new(MemoryLedger::default()))
+pub(crate) fn wire_with(options: WireOptions) -> Arc<RemoteClient> {
+    RemoteClient::new(options, Arc::new(MemoryLedger::default()))
 }
 
-fn wire(server: &Server) -> Arc<Wire> {
+fn wire(server: &Server) -> Arc<RemoteClient> {
     wire_with(options(server))
 }
 
@@ -101,8 +101,8 @@ impl Data {
         CacheOptions { folder: Some(self.cache.path().to_owned()), rows_min, ..CacheOptions::default() }
     }
 
-    pub(crate) fn load(&self, wire: Option<&Arc<Wire>>, rows_min: u64) -> Result<Dataset, LoadError> {
-        load_as(self.path(), &self.options(rows_min), wire, &Silent, None, false)
+    pub(crate) fn load(&self, wire: Option<&Arc<RemoteClient>>, rows_min: u64) -> Result<Dataset, LoadError> {
+        load_as(self.path(), &self.options(rows_min), wire, &NoProgress, None, false)
     }
 
     /// Empties the cache.
@@ -124,7 +124,7 @@ pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
 
 /// An API over this dataset, which is never reloaded.
 pub(crate) fn api_over(folder: &Path, dataset: Dataset) -> Arc<Api> {
-    let deck = Deck::new(folder, DeckOptions { workers: 2, ..DeckOptions::default() }).unwrap();
+    let deck = QueryService::new(folder, DeckOptions { workers: 2, ..DeckOptions::default() }).unwrap();
     deck.publish(dataset);
     Api::new(deck, None, Arc::new(Keys::in_memory().unwrap()), ApiOptions::default())
 }
@@ -209,12 +209,12 @@ impl Bench {
         )
     }
 
-    fn load(&self, wire: &Arc<Wire>) -> Result<Dataset, LoadError> {
-        self.load_with(wire, 200_000, &Silent)
+    fn load(&self, wire: &Arc<RemoteClient>) -> Result<Dataset, LoadError> {
+        self.load_with(wire, 200_000, &NoProgress)
     }
 
     /// Loads with frequent checkpoints, as tests of interruption need.
-    fn load_with(&self, wire: &Arc<Wire>, rows_min: u64, progress: &dyn LoadProgress) -> Result<Dataset, LoadError> {
+    fn load_with(&self, wire: &Arc<RemoteClient>, rows_min: u64, progress: &dyn LoadProgress) -> Result<Dataset, LoadError> {
         let options = CacheOptions { journal_every: 32 << 10, ..self.options(rows_min) };
         load_as(self.path(), &options, Some(wire), progress, None, false)
     }
@@ -261,12 +261,12 @@ fn a_dataset_elsewhere_is_the_dataset_of_the_same_files_here() {
         let bench = Bench::of(Path::new(DEMO));
         let wire = wire(&bench.server);
         let files = Data::new(&[]);
-        let here = load_with(Path::new(DEMO), &files.options(rows_min), &Silent).unwrap();
-        let there = bench.load_with(&wire, rows_min, &Silent).unwrap();
+        let here = load_with(Path::new(DEMO), &files.options(rows_min), &NoProgress).unwrap();
+        let there = bench.load_with(&wire, rows_min, &NoProgress).unwrap();
         assert_same(&here, &there);
         let fetched = wire.figures().bytes;
         // A second load fetches nothing again.
-        let again = bench.load_with(&wire, rows_min, &Silent).unwrap();
+        let again = bench.load_with(&wire, rows_min, &NoProgress).unwrap();
         assert_same(&here, &again);
         assert_eq!(wire.figures().bytes, fetched);
         assert_eq!(there.identity, again.identity);
@@ -308,7 +308,7 @@ fn patterns_and_folders_are_listed_page_by_page() {
         bench.server.put(left, if left == "c/empty.csv" { "" } else { "x" });
     }
     let there = bench.load(&wire(&bench.server)).unwrap();
-    let here = load(disk.path(), &Silent).unwrap();
+    let here = load(disk.path(), &NoProgress).unwrap();
     assert_same(&here, &there);
     assert_eq!(there.table("candles").unwrap().sources.len(), 5);
 }

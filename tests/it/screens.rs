@@ -4,7 +4,7 @@
 use std::{path::Path, sync::Arc};
 
 use model::{address::Address, time::Time};
-use query::deck::{Deck, DeckOptions};
+use query::deck::{DeckOptions, QueryService};
 use ratatui::{buffer::Buffer, style::Color};
 use tui::{app::Setup, run};
 use views::keymap::{VIEWS, ViewId, ViewRow};
@@ -23,8 +23,8 @@ fn palettes() -> impl Iterator<Item = Palette> {
     BUILTIN.iter().filter_map(|(name, _)| Palette::builtin(name))
 }
 
-fn deck() -> Arc<Deck> {
-    let deck = Deck::new(Path::new(DEMO), DeckOptions::default()).unwrap();
+fn deck() -> Arc<QueryService> {
+    let deck = QueryService::new(Path::new(DEMO), DeckOptions::default()).unwrap();
     deck.load().unwrap();
     deck
 }
@@ -34,7 +34,7 @@ fn noon() -> Time {
     Time(1_794_744_000_000)
 }
 
-fn screen(deck: &Arc<Deck>, view: ViewId, size: (u16, u16), palette: &Palette, options: Options, ascii: bool) -> Buffer {
+fn screen(deck: &Arc<QueryService>, view: ViewId, size: (u16, u16), palette: &Palette, options: Options, ascii: bool) -> Buffer {
     let look = Appearance { theme: Theme::new(palette, options), ascii, bell: false, options, fixed: true };
     let setup = Setup { clock: noon, ..Setup::still(Arc::clone(deck), look) };
     // Growth stays at its first row.
@@ -56,7 +56,7 @@ fn in_each_view(views: &[ViewRow], test: impl Fn(&ViewRow) + Sync) {
     });
 }
 
-fn plain(deck: &Arc<Deck>, view: ViewId, size: (u16, u16)) -> Buffer {
+fn plain(deck: &Arc<QueryService>, view: ViewId, size: (u16, u16)) -> Buffer {
     screen(deck, view, size, &Palette::dark(), Options::default(), false)
 }
 

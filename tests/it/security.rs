@@ -9,10 +9,10 @@ mod security;
 use std::sync::Arc;
 
 use ::security::{AnomalyCode, Part, SecurityInference};
-use model::{address::Address, error::Code, progress::Silent};
+use model::{address::Address, error::Code, progress::NoProgress};
 use planted::{PLANTED, market};
 use query::question::{
-    Question,
+    Query,
     progress::Progress,
     security::SecurityQuestion,
     snapshot::{AnswerSettings, Snapshot},
@@ -26,7 +26,7 @@ use store::{
 fn snapshot(cases: Vec<Case>) -> Arc<Snapshot> {
     let folder = tempfile::tempdir().expect("a folder");
     security::write(cases, folder.path());
-    let dataset = load(folder.path(), &Silent).expect("a dataset");
+    let dataset = load(folder.path(), &NoProgress).expect("a dataset");
     assert!(dataset.tables.iter().all(|table| table.rows_bad == 0), "no row is rejected");
     Arc::new(Snapshot::new(1, dataset, AnswerSettings::default()))
 }
@@ -118,10 +118,10 @@ fn large_tables_are_read_from_the_cache_to_the_same_answer() {
     let (folder, cache) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
     security::write(cases, folder.path());
     let options = CacheOptions { folder: Some(cache.path().to_owned()), rows_min: 1, ..CacheOptions::default() };
-    let large = load_with(folder.path(), &options, &Silent).expect("a dataset");
+    let large = load_with(folder.path(), &options, &NoProgress).expect("a dataset");
     assert!(["transfers", "holders"].iter().all(|name| large.table(name).is_some_and(|table| table.large().is_some())));
     let large = Snapshot::new(1, large, AnswerSettings::default());
-    let small = Snapshot::new(1, load(folder.path(), &Silent).expect("a dataset"), AnswerSettings::default());
+    let small = Snapshot::new(1, load(folder.path(), &NoProgress).expect("a dataset"), AnswerSettings::default());
     for token in tokens {
         let answer = ask(&large, &token, true);
         assert!(strength(&answer, AnomalyCode::WashTrading) > 0.0);

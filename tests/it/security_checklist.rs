@@ -6,9 +6,9 @@ use std::{
     sync::OnceLock,
 };
 
-use model::{address::Address, data::AddressRows as _, progress::Silent, token::Token};
+use model::{address::Address, data::AddressRows as _, progress::NoProgress, token::Token};
 use query::question::{
-    Question,
+    Query,
     progress::Progress,
     security::SecurityQuestion,
     snapshot::{AnswerSettings, Snapshot},
@@ -39,7 +39,7 @@ fn demo() -> Snapshot {
 }
 
 fn of_folder(folder: &Path) -> Snapshot {
-    Snapshot::new(1, load(folder, &Silent).expect("a dataset"), AnswerSettings::default())
+    Snapshot::new(1, load(folder, &NoProgress).expect("a dataset"), AnswerSettings::default())
 }
 
 /// Explained answers of the demo's tokens that have one, computed by the first test that needs them.

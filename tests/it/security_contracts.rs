@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use demo::contracts::{Contract, ContractCode};
 use model::{address::Address, error::Result};
 use query::{
-    deck::{Deck, DeckOptions},
+    deck::{DeckOptions, QueryService},
     question::{progress::Progress, security::SecurityQuestion},
 };
 use security::{
@@ -17,18 +17,18 @@ use security::{
 pub(crate) type Codes = BTreeSet<&'static str>;
 
 /// A deck over these tables, given as CSV.
-pub(crate) fn deck_of(tables: &[(&str, String)]) -> Arc<Deck> {
+pub(crate) fn deck_of(tables: &[(&str, String)]) -> Arc<QueryService> {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in tables {
         std::fs::write(folder.path().join(format!("{name}.csv")), text).unwrap();
     }
-    let deck = Deck::new(folder.path(), DeckOptions::default()).unwrap();
+    let deck = QueryService::new(folder.path(), DeckOptions::default()).unwrap();
     deck.load().unwrap();
     deck
 }
 
 /// The explained answer.
-pub(crate) fn ask(deck: &Deck, contract_address: Address) -> Result<SecurityInference> {
+pub(crate) fn ask(deck: &QueryService, contract_address: Address) -> Result<SecurityInference> {
     deck.answer(&SecurityQuestion { contract_address, explain: true }, &Progress::default()).map(|known| known.answer.clone())
 }
 

@@ -4,11 +4,11 @@
 use std::{fmt::Write as _, fs, path::Path, sync::Arc};
 
 use demo::contracts::{Identity, contract, contracts};
-use model::{address::Address, error::Result, progress::Silent};
+use model::{address::Address, error::Result, progress::NoProgress};
 use query::{
-    deck::{Deck, DeckOptions},
+    deck::{DeckOptions, QueryService},
     question::{
-        Question,
+        Query,
         parameter::Arguments,
         progress::Progress,
         request::Request as _,
@@ -28,20 +28,20 @@ use crate::{
 
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
 
-fn tokens(deck: &Deck, query: &str) -> Vec<Value> {
+fn tokens(deck: &QueryService, query: &str) -> Vec<Value> {
     let question = SearchQuestion::parse(&Arguments::new(SearchQuestion::PARAMETERS, &[], query).unwrap()).unwrap();
     let known = deck.answer(&question, &Progress::default()).unwrap();
     serde_json::from_slice::<Value>(&known.json).unwrap()["tokens"].as_array().unwrap().clone()
 }
 
-fn symbols(deck: &Deck, query: &str) -> String {
+fn symbols(deck: &QueryService, query: &str) -> String {
     let names = tokens(deck, &format!("only=symbol&{query}"));
     names.iter().filter_map(|token| token["symbol"].as_str()).collect::<Vec<_>>().join(" ")
 }
 
 /// Score, recommendation and parts of every token that has any; only of those in `only`, if it is given.
 fn judged(folder: &Path, only: Option<&[Address]>) -> Vec<(Address, SecurityInference)> {
-    let snapshot = Snapshot::new(1, load(folder, &Silent).expect("a dataset"), AnswerSettings::default());
+    let snapshot = Snapshot::new(1, load(folder, &NoProgress).expect("a dataset"), AnswerSettings::default());
     let all = snapshot.dataset.tokens().iter().map(|token| token.row.token_address);
     let asked = all.filter(|token| only.is_none_or(|only| only.contains(token)));
     let answer = |token: Address| -> Result<SecurityInference> {
@@ -179,7 +179,7 @@ fn a_score_that_is_not_known_is_compared_with_nothing_and_sorts_last() {
 }
 
 /// A deck over a folder whose contract can be replaced.
-fn replaceable() -> (tempfile::TempDir, Arc<Deck>, impl Fn(&str)) {
+fn replaceable() -> (tempfile::TempDir, Arc<QueryService>, impl Fn(&str)) {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().to_owned();
     let token = Address([7; 20]);
@@ -189,7 +189,7 @@ fn replaceable() -> (tempfile::TempDir, Arc<Deck>, impl Fn(&str)) {
         fs::write(place.join("contracts.csv"), format!("token_address,bytecode,is_verified\n{token},{code},true\n")).unwrap();
     };
     write("honest");
-    let deck = Deck::new(folder.path(), DeckOptions::default()).unwrap();
+    let deck = QueryService::new(folder.path(), DeckOptions::default()).unwrap();
     deck.load().unwrap();
     (folder, deck, write)
 }

@@ -11,9 +11,9 @@ use std::{
 
 use model::error::{Code, Problem, Result};
 use query::{
-    deck::{Deck, DeckOptions, pending::PendingAnswer},
+    deck::{DeckOptions, QueryService, pending::PendingAnswer},
     question::{
-        Question,
+        Query,
         parameter::{Arguments, Parameter},
         progress::Progress,
         request::Request,
@@ -76,7 +76,7 @@ impl Request for Staged {
     }
 }
 
-impl Question for Staged {
+impl Query for Staged {
     type Answer = usize;
     const NAME: &'static str = "staged";
     const SUMMARY: &'static str = "Answers with the number of its run; a quick one with 0.";
@@ -105,7 +105,7 @@ impl Question for Staged {
 }
 
 struct House {
-    deck: Arc<Deck>,
+    deck: Arc<QueryService>,
     stage: Arc<Stage>,
     _folder: tempfile::TempDir,
 }
@@ -117,7 +117,7 @@ fn house() -> House {
 fn house_of(options: DeckOptions) -> House {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("tokens.csv"), "token_address,symbol,name,chain,decimals\n").unwrap();
-    let deck = Deck::new(folder.path(), options).unwrap();
+    let deck = QueryService::new(folder.path(), options).unwrap();
     deck.load().unwrap();
     House { deck, stage: Arc::default(), _folder: folder }
 }

@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use model::address::Address;
 use query::{
-    deck::{Deck, DeckOptions},
+    deck::{DeckOptions, QueryService},
     document::{self, DocumentForm},
     question::{
         compare::CompareQuestion,
@@ -21,8 +21,8 @@ const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
 const MOONPUP: &str = "0x14a3b8fb4d0b0738d1fd66abc72320452a4ceff7";
 const UNI: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
 
-fn deck() -> Arc<Deck> {
-    let deck = Deck::new(Path::new(DEMO), DeckOptions { workers: 2, ..DeckOptions::default() }).unwrap();
+fn deck() -> Arc<QueryService> {
+    let deck = QueryService::new(Path::new(DEMO), DeckOptions { workers: 2, ..DeckOptions::default() }).unwrap();
     deck.load().unwrap();
     deck
 }

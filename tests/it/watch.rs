@@ -11,7 +11,7 @@ use std::{
 };
 
 use model::address::Address;
-use query::deck::{Deck, DeckEvent, DeckOptions, load::Watching};
+use query::deck::{DeckEvent, DeckOptions, QueryService, load::Watching};
 use store::SourcePosition;
 use tempfile::TempDir;
 use tokio::sync::broadcast::{Receiver, error::TryRecvError};
@@ -41,17 +41,17 @@ fn write(folder: &Path, price: u32) {
 struct Desk {
     _place: TempDir,
     folder: std::path::PathBuf,
-    deck: Arc<Deck>,
+    deck: Arc<QueryService>,
     events: Receiver<DeckEvent>,
 }
 
 impl Desk {
     /// A deck on the folder `data` of a new place, filled by `prepare` with price 1.
-    fn watched_by(watch: impl FnOnce(&Arc<Deck>), prepare: impl FnOnce(&Path)) -> Self {
+    fn watched_by(watch: impl FnOnce(&Arc<QueryService>), prepare: impl FnOnce(&Path)) -> Self {
         let place = tempfile::tempdir().unwrap();
         prepare(place.path());
         let folder = place.path().join("data");
-        let deck = Deck::new(&folder, DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap();
+        let deck = QueryService::new(&folder, DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap();
         deck.load().unwrap();
         let events = deck.listen();
         watch(&deck);
@@ -289,7 +289,7 @@ fn a_load_requested_during_another_follows_it() {
     // Enough rows that the first load still runs when the second is requested.
     let rows = (0..100_000).map(|i| format!("0x{i:040x},T{i},Token {i},eth,2\n")).collect::<Vec<_>>().concat();
     fs::write(place.path().join("tokens.csv"), tokens(1) + &rows).unwrap();
-    let deck = Deck::new(place.path(), DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap();
+    let deck = QueryService::new(place.path(), DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap();
     deck.load().unwrap();
     let first = deck.snapshot().unwrap().generation;
     deck.load_in_background();

@@ -24,15 +24,15 @@ const EXAMPLES_LEAST: usize = 60;
 const KIN_WORTH: f64 = 0.85;
 
 /// Proposals of a window with their targets, the fraction of chartists who agree.
-struct Sheet {
+struct RawTable {
     proposals: Vec<Proposal>,
     targets: Vec<f64>,
 }
 
-fn sheet(window: &Window) -> Sheet {
+fn sheet(window: &Window) -> RawTable {
     let proposals = proposals(&window.candles.as_candles());
     let targets = proposals.iter().map(|proposal| target(window, proposal)).collect();
-    Sheet { proposals, targets }
+    RawTable { proposals, targets }
 }
 
 /// Soft target: 0 up to an IoU of 0.4, 1 from 0.8 on; the mean over the chartists.
@@ -53,7 +53,7 @@ fn target(window: &Window, proposal: &Proposal) -> f64 {
 
 /// Trains one model per fold, on the windows outside it.
 pub(super) fn per_fold(windows: &[Window], folds: &[usize], count: usize) -> Vec<Model> {
-    let sheets: Vec<Sheet> = windows.par_iter().map(sheet).collect();
+    let sheets: Vec<RawTable> = windows.par_iter().map(sheet).collect();
     let first = without_two(&sheets, folds, count);
     let model = |out: usize| {
         let others = (0..count).filter(|fold| *fold != out);
@@ -65,14 +65,14 @@ pub(super) fn per_fold(windows: &[Window], folds: &[usize], count: usize) -> Vec
 
 /// Trains the model on all windows.
 pub(super) fn whole(windows: &[Window], folds: &[usize], count: usize) -> Model {
-    let sheets: Vec<Sheet> = windows.par_iter().map(sheet).collect();
+    let sheets: Vec<RawTable> = windows.par_iter().map(sheet).collect();
     let without: Vec<Model> = (0..count).into_par_iter().map(|out| first_stages(&sheets, |w| folds[w] != out)).collect();
     let examples: Vec<Example> = (0..count).flat_map(|fold| examples(&sheets, folds, fold, &without[fold])).collect();
     Model { trees: boost::fit(&examples), ..first_stages(&sheets, |_| true) }
 }
 
 /// First-stage models on the windows outside folds a and b; indexed by a, then by b ≥ a.
-fn without_two(sheets: &[Sheet], folds: &[usize], count: usize) -> Vec<Vec<Model>> {
+fn without_two(sheets: &[RawTable], folds: &[usize], count: usize) -> Vec<Vec<Model>> {
     let outside = |a: usize, b: usize| if b < a { none() } else { first_stages(sheets, |w| folds[w] != a && folds[w] != b) };
     (0..count).into_par_iter().map(|a| (0..count).map(|b| outside(a, b)).collect()).collect()
 }
@@ -89,7 +89,7 @@ fn none() -> Model {
 }
 
 /// Trains the sieve and the models over all measures.
-fn first_stages(sheets: &[Sheet], taken: impl Fn(usize) -> bool + Sync) -> Model {
+fn first_stages(sheets: &[RawTable], taken: impl Fn(usize) -> bool + Sync) -> Model {
     let windows: Vec<usize> = (0..sheets.len()).filter(|w| taken(*w)).collect();
     let every: Vec<(usize, usize)> = windows.iter().flat_map(|w| (0..sheets[*w].proposals.len()).map(|k| (*w, k))).collect();
     let mut model = Model { sieve: models_by_kind(sheets, &every, true), ..none() };
@@ -99,7 +99,7 @@ fn first_stages(sheets: &[Sheet], taken: impl Fn(usize) -> bool + Sync) -> Model
     model
 }
 
-fn models_by_kind(sheets: &[Sheet], places: &[(usize, usize)], quick: bool) -> Vec<AdditiveModel> {
+fn models_by_kind(sheets: &[RawTable], places: &[(usize, usize)], quick: bool) -> Vec<AdditiveModel> {
     let (every, stiffness) = if quick { (SIEVE_EVERY, SIEVE) } else { (OWN_EVERY, OWN) };
     let of = |kind: CandidateKind| {
         let mut examples = Examples { measures: Vec::new(), targets: Vec::new(), weights: Vec::new() };
@@ -133,7 +133,7 @@ fn fitted(examples: &Examples<'_>, stiffness: Stiffness, usable: impl Fn(usize) 
 }
 
 /// Examples of the likely proposals of a fold, by a model that was not trained on it.
-fn examples(sheets: &[Sheet], folds: &[usize], fold: usize, model: &Model) -> Vec<Example> {
+fn examples(sheets: &[RawTable], folds: &[usize], fold: usize, model: &Model) -> Vec<Example> {
     let windows: Vec<usize> = (0..sheets.len()).filter(|w| folds[*w] == fold).collect();
     let of = |w: &usize| {
         let sheet = &sheets[*w];

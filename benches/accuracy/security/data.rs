@@ -11,19 +11,19 @@ use std::{collections::BTreeMap, fs::File, path::Path};
 use ::security::{
     AnomalyCode, Part,
     holders::{LpFeatures, lp_risk},
-    pool_story::{PoolStory, ReserveSide, one_way},
+    pool_story::{PoolHistory, ReserveSide, one_way},
     similarity::{self, SimilarityIndex},
 };
 use analysis::numeric::sigmoid;
 use model::{
     address::Address,
-    progress::Silent,
+    progress::NoProgress,
     rows::{Amount, PoolEventRow},
     time::Time,
 };
 use polars::prelude::{DataFrame, DataType, ParquetReader, SerReader};
 use query::question::{
-    Question,
+    Query,
     progress::Progress,
     security::SecurityQuestion,
     snapshot::{AnswerSettings, Snapshot},
@@ -78,7 +78,7 @@ fn planted() {
         let cases: Vec<_> = (0..families::SIZE * 2).map(|i| families::case(*family, i)).collect();
         let tokens: Vec<String> = cases.iter().map(|case| case.token.clone()).collect();
         security::write(cases, folder.path());
-        let snapshot = Snapshot::new(1, load(folder.path(), &Silent).expect("a dataset"), AnswerSettings::default());
+        let snapshot = Snapshot::new(1, load(folder.path(), &NoProgress).expect("a dataset"), AnswerSettings::default());
         let code = AnomalyCode::parse(code).expect("a code");
         let mut tally = Tally::default();
         for (i, token) in tokens.iter().enumerate() {
@@ -119,7 +119,7 @@ fn trapdoors() {
     let columns = ["pool", "reserve0", "reserve1"].map(|name| texts(&events, name));
     let mut order: Vec<usize> = (0..events.height()).collect();
     order.sort_by(|a, b| (blocks[*a], logs[*a]).partial_cmp(&(blocks[*b], logs[*b])).expect("no NaN"));
-    let mut stories: BTreeMap<&str, PoolStory> = BTreeMap::new();
+    let mut stories: BTreeMap<&str, PoolHistory> = BTreeMap::new();
     for i in order {
         let amount = |column: &[Option<String>]| column[i].as_deref().and_then(|text| text.parse().ok()).map(Amount);
         let event = PoolEventRow {

@@ -21,8 +21,8 @@ pub mod wallet;
 use ruint::aliases::U256;
 
 use self::{
-    case::{Case, Wish},
-    effort::{Effort, STEPS_MAX},
+    case::{Case, PlanPreferences},
+    effort::{STEPS_MAX, WorkBudget},
     naive::Totals,
     pools::{Pools, YieldPool},
     wallet::{UnplacedReason, WalletToken},
@@ -43,7 +43,7 @@ pub struct Placement<'p> {
 
 /// The unallocated part of a holding.
 #[derive(Debug, Clone, Copy)]
-pub struct Idle {
+pub struct IdleHolding {
     /// Index of the holding.
     pub holding: usize,
     pub amount: U256,
@@ -55,7 +55,7 @@ pub struct Idle {
 pub struct Plan<'p> {
     /// In descending order of value.
     pub placements: Vec<Placement<'p>>,
-    pub idle: Vec<Idle>,
+    pub idle: Vec<IdleHolding>,
     pub totals: Totals,
     /// Total value in USD of the holdings with a price.
     pub wallet: f64,
@@ -88,9 +88,9 @@ impl Plan<'_> {
 const ROUNDING: f64 = 1e-12;
 
 /// Computes the best plan. `keep_on` is called with (done, total) from time to time and cancels by returning false.
-pub fn plan<'p>(pools: &'p Pools, holdings: &[WalletToken], wish: Wish, keep_on: &mut dyn FnMut(u64, u64) -> bool) -> Plan<'p> {
+pub fn plan<'p>(pools: &'p Pools, holdings: &[WalletToken], wish: PlanPreferences, keep_on: &mut dyn FnMut(u64, u64) -> bool) -> Plan<'p> {
     let case = Case::new(pools, holdings, wish);
-    let mut effort = Effort::new(STEPS_MAX, case.unit.max(f64::MIN_POSITIVE), keep_on);
+    let mut effort = WorkBudget::new(STEPS_MAX, case.unit.max(f64::MIN_POSITIVE), keep_on);
     let optimum = joint::optimum(&case.problem, &mut effort);
     let positions = units::round_to_units(&case, holdings, &optimum.deposits);
     let [highest, quoted] = naive::plans(&case);
@@ -121,7 +121,7 @@ pub fn plan<'p>(pools: &'p Pools, holdings: &[WalletToken], wish: Wish, keep_on:
 }
 
 /// The unallocated part of each holding, with the reason.
-fn idle(case: &Case<'_>, holdings: &[WalletToken], placements: &[Placement<'_>]) -> Vec<Idle> {
+fn idle(case: &Case<'_>, holdings: &[WalletToken], placements: &[Placement<'_>]) -> Vec<IdleHolding> {
     let mut idle = Vec::new();
     for (at, holding) in holdings.iter().enumerate() {
         let placed = amounts::sum(placements.iter().filter(|placement| placement.holding == at).map(|placement| placement.amount));
@@ -139,7 +139,7 @@ fn idle(case: &Case<'_>, holdings: &[WalletToken], placements: &[Placement<'_>])
         } else {
             UnplacedReason::Limits
         };
-        idle.push(Idle { holding: at, amount, reason });
+        idle.push(IdleHolding { holding: at, amount, reason });
     }
     idle
 }

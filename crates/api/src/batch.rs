@@ -26,9 +26,9 @@ use model::{
     error::{Code, Problem, Result},
 };
 use query::{
-    deck::{Deck, cached::CachedAnswer, pending::PendingAnswer},
+    deck::{QueryService, cached::CachedAnswer, pending::PendingAnswer},
     question::{
-        Question,
+        Query,
         batch::{BatchPart, INSTEAD, SecurityBatchQuestion, TokenBatchQuestion},
         parameter::{Parameter, ParameterKind, decode, parameter},
         request::Request,
@@ -106,7 +106,7 @@ pub(super) fn security(call: &Call<'_>) -> Answered {
 /// Asks about each distinct token once, `AT_ONCE` concurrently, and sends its line as soon as it is answered: once for each time the
 /// request names it.
 fn ask_each(
-    deck: &Arc<Deck>,
+    deck: &Arc<QueryService>,
     snapshot: &Arc<Snapshot>,
     question: &SecurityBatchQuestion,
     sender: &RowSender,
@@ -153,7 +153,7 @@ fn ask_each(
 }
 
 /// Returns a token's NDJSON line; `None` if the query was canceled.
-fn line(token_address: Address, outcome: Result<Arc<CachedAnswer<<SecurityQuestion as Question>::Answer>>>) -> Option<Bytes> {
+fn line(token_address: Address, outcome: Result<Arc<CachedAnswer<<SecurityQuestion as Query>::Answer>>>) -> Option<Bytes> {
     /// Same JSON shape as `TokenSecurity`.
     #[derive(Serialize)]
     struct Line<'a, A> {

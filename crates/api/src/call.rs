@@ -11,7 +11,7 @@ use super::{
 };
 use model::error::Result;
 use query::question::{
-    Question,
+    Query,
     parameter::{Arguments, Parameter, TokenNames},
     snapshot::Snapshot,
 };
@@ -54,7 +54,7 @@ impl<'a> Call<'a> {
     }
 
     /// As `snapshot`. Errors: a table that this kind of question needs is still loading, too.
-    pub(super) fn ready<Q: Question>(&self) -> Result<Arc<Snapshot>> {
+    pub(super) fn ready<Q: Query>(&self) -> Result<Arc<Snapshot>> {
         let snapshot = self.snapshot()?;
         snapshot.require(Q::NEEDS)?;
         Ok(snapshot)

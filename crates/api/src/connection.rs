@@ -33,7 +33,7 @@ pub(super) enum Phase {
     /// Reading a request head, or new and still silent.
     Head = 0,
     /// Keep-alive: between requests.
-    Idle = 1,
+    IdleHolding = 1,
     /// Handling a request; the handler has its own limits.
     Busy = 2,
     /// Writing the response.
@@ -71,7 +71,7 @@ impl ConnectionState {
 
     /// Start of the keep-alive wait; `None` in other phases.
     pub(super) fn idle_since(&self) -> Option<Instant> {
-        self.is(Phase::Idle).then(|| self.since())
+        self.is(Phase::IdleHolding).then(|| self.since())
     }
 
     /// Start of the wait for a request head; `None` in other phases.
@@ -87,7 +87,7 @@ impl ConnectionState {
 
     /// Whether the connection must close: dismissed, and still waiting for its client.
     pub(super) fn is_dismissed(&self) -> bool {
-        self.dismissed.load(Ordering::Relaxed) && (self.is(Phase::Idle) || self.is(Phase::Head))
+        self.dismissed.load(Ordering::Relaxed) && (self.is(Phase::IdleHolding) || self.is(Phase::Head))
     }
 
     /// Completes on each dismissal, so that the connection is polled.
@@ -127,7 +127,7 @@ impl WatchedStream {
     fn read_deadline(&self) -> Option<Instant> {
         if self.state.is(Phase::Head) {
             Some(self.state.since() + self.header_time)
-        } else if self.state.is(Phase::Idle) {
+        } else if self.state.is(Phase::IdleHolding) {
             Some(self.state.since() + self.idle_time)
         } else {
             None
@@ -154,7 +154,7 @@ impl WatchedStream {
     /// Writes bytes of hyper's, of `count` in all: those of a bare refusal of the head are replaced, in one go.
     fn write_refusal(&mut self, context: &mut Context<'_>, bytes: &[u8], count: usize) -> Option<Poll<io::Result<usize>>> {
         // Between answers nothing but a refusal is written.
-        if self.refusal.is_none() && (self.state.is(Phase::Head) || self.state.is(Phase::Idle)) {
+        if self.refusal.is_none() && (self.state.is(Phase::Head) || self.state.is(Phase::IdleHolding)) {
             self.refusal = unread::response(bytes);
         }
         while let Some(left) = self.refusal.as_mut().filter(|left| !left.is_empty()) {
@@ -183,7 +183,7 @@ impl AsyncRead for WatchedStream {
         let before = buffer.filled().len();
         let outcome = Pin::new(&mut self.stream).poll_read(context, buffer);
         if outcome.is_ready() {
-            if buffer.filled().len() > before && self.state.is(Phase::Idle) {
+            if buffer.filled().len() > before && self.state.is(Phase::IdleHolding) {
                 self.state.enter(Phase::Head, Instant::now());
             }
             return outcome;
@@ -221,7 +221,7 @@ impl AsyncWrite for WatchedStream {
         let flushed = Pin::new(&mut self.stream).poll_flush(context);
         // Idle starts only after the flush: during the answer hyper reads too, to notice a disconnect, and a dismissal would cut it off.
         if flushed.is_ready() && self.state.is(Phase::Answered) {
-            self.state.enter(Phase::Idle, Instant::now());
+            self.state.enter(Phase::IdleHolding, Instant::now());
             // hyper may not read again before the deadline, so the wake-up is scheduled here; `poll_read` checks it.
             if let Some(deadline) = self.read_deadline() {
                 self.overdue(deadline, context);

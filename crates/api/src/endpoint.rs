@@ -9,7 +9,7 @@ use super::{
 };
 use model::error::Code;
 use query::question::{
-    Question as _,
+    Query as _,
     candles::CandlesQuestion,
     indicators::IndicatorsQuestion,
     parameter::{PAGE, Parameter, ParameterKind},

@@ -6,7 +6,7 @@ use hyper::{HeaderMap, header::ACCEPT};
 
 use model::error::Result;
 use query::question::{
-    Question,
+    Query,
     parameter::{Arguments, Parameter, ParameterKind, parameter},
 };
 use store::export::writers::ExportFormat;
@@ -64,7 +64,7 @@ const LIST_PARAMETERS_MAX: usize = 24;
 /// The parameters of a list question, followed by `format`.
 pub(super) struct WithFormat<Q>(PhantomData<Q>);
 
-impl<Q: Question> WithFormat<Q> {
+impl<Q: Query> WithFormat<Q> {
     const ALL: &'static [Parameter; LIST_PARAMETERS_MAX] = &{
         let mut all = [FORMAT; LIST_PARAMETERS_MAX];
         let mut nth = 0;

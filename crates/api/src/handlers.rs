@@ -20,11 +20,11 @@ use query::{
     deck::cached::CachedAnswer,
     document::{self, DocumentForm},
     jobs::{JobBody, Jobs, JobsWanted},
-    question::{BodyQuestion, Question, alert_body::AlertBody, known_token, paging::Paging, parameter::PAGE, tabular::Tabular},
+    question::{BodyQuestion, Query, alert_body::AlertBody, known_token, paging::Paging, parameter::PAGE, tabular::Tabular},
 };
 
 /// Answers a query from the cache, or on the service's pool.
-pub(super) fn ask<Q: Question>(call: &Call<'_>) -> Answered {
+pub(super) fn ask<Q: Query>(call: &Call<'_>) -> Answered {
     // Fast path: a cached target in canonical form need not be parsed.
     if let Ok(snapshot) = call.ready::<Q>()
         && let Some(cached) = call.api.deck.cached_by_key::<Q>(&snapshot, call.target)
@@ -46,7 +46,7 @@ pub(super) fn list<Q: Tabular>(call: &Call<'_>) -> Answered {
     }
 }
 
-fn answer<Q: Question>(call: &Call<'_>, question: Q) -> Answered {
+fn answer<Q: Query>(call: &Call<'_>, question: Q) -> Answered {
     let deck = &call.api.deck;
     let snapshot = call.ready::<Q>()?;
     // Refused at once: on the pool that would cost more than a cached answer.

@@ -42,7 +42,7 @@ pub use self::{
     service::{answer_offline, unknown_parameter, writes_csv},
 };
 use crate::keys::Keys;
-use query::{deck::Deck, jobs::Jobs};
+use query::{deck::QueryService, jobs::Jobs};
 
 /// Settings of the API server.
 #[derive(Debug, Clone)]
@@ -90,7 +90,7 @@ impl Default for ApiOptions {
 /// Components and state of the API, shared by all requests.
 #[derive(Debug)]
 pub struct Api {
-    pub deck: Arc<Deck>,
+    pub deck: Arc<QueryService>,
     /// `None` without a state folder to store jobs in.
     pub jobs: Option<Arc<Jobs>>,
     pub keys: Arc<Keys>,
@@ -112,7 +112,7 @@ pub struct Api {
 }
 
 impl Api {
-    pub fn new(deck: Arc<Deck>, jobs: Option<Arc<Jobs>>, keys: Arc<Keys>, options: ApiOptions) -> Arc<Self> {
+    pub fn new(deck: Arc<QueryService>, jobs: Option<Arc<Jobs>>, keys: Arc<Keys>, options: ApiOptions) -> Arc<Self> {
         Arc::new(Self {
             deck,
             jobs,

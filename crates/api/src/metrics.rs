@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::endpoint::Endpoint;
-use query::deck::{Deck, feed::FeedTable};
+use query::deck::{QueryService, feed::FeedTable};
 use store::wall_clock::now;
 
 /// Upper bounds of the latency histogram's buckets, in microseconds; one more bucket is unbounded.
@@ -88,7 +88,7 @@ impl Metrics {
     }
 
     /// Renders the Prometheus text exposition format, version 0.0.4.
-    pub(super) fn text(&self, deck: &Deck) -> String {
+    pub(super) fn text(&self, deck: &QueryService) -> String {
         let mut page = Page(String::with_capacity(8 << 10));
         self.write_requests(&mut page);
         self.write_latency(&mut page);
@@ -134,7 +134,7 @@ impl Metrics {
 }
 
 /// Metrics of the live tables.
-fn write_feeds(page: &mut Page, deck: &Deck) {
+fn write_feeds(page: &mut Page, deck: &QueryService) {
     let feeds = deck.feed_tables();
     let age = |feed: &FeedTable| feed.last.map(|last| (now().0 - last.0).max(0) as f64 / 1e3);
     if !feeds.is_empty() {
@@ -149,7 +149,7 @@ fn write_feeds(page: &mut Page, deck: &Deck) {
     }
 }
 
-fn write_dataset(page: &mut Page, deck: &Deck) {
+fn write_dataset(page: &mut Page, deck: &QueryService) {
     let Ok(snapshot) = deck.snapshot() else { return };
     page.figure(
         "tokendeck_dataset_generation",

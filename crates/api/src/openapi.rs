@@ -23,7 +23,7 @@ use super::{
 };
 use model::error::{CODES, Code, ProblemBody};
 use query::question::{
-    Dated, Question,
+    Dated, Query,
     parameter::{AS_OF_PARAMETER, EXAMPLE_TOKEN, EXPLAIN, GENERATION_PARAMETER, NamedToken, Parameter, ParameterKind, STRICT_PARAMETER},
 };
 
@@ -229,7 +229,7 @@ fn content_of(endpoint: &Endpoint, schemas: &mut SchemaGenerator) -> Option<Valu
 
 /// Schema of what an explained answer as of a time has beside its own members.
 /// Schema of a question's answer, with what its body says of the answer's time.
-pub(super) fn answer_schema<Q: Question>(schemas: &mut SchemaGenerator) -> Schema {
+pub(super) fn answer_schema<Q: Query>(schemas: &mut SchemaGenerator) -> Schema {
     let schema = schemas.subschema_for::<Q::Answer>();
     let name = schema.get("$ref").and_then(Value::as_str).and_then(|reference| reference.rsplit('/').next()).unwrap_or_default();
     let explains = Q::PARAMETERS.iter().any(|parameter| parameter.name == EXPLAIN.name);

@@ -17,7 +17,7 @@ use model::error::Code;
 use query::{
     jobs::{Alert, AlertList, FIRED_ID_MAX, Job, JobBody, JobList, Report},
     question::{
-        Question,
+        Query,
         alert_body::AlertBody,
         batch::{CandleBatchQuestion, SecurityBatchQuestion, TokenBatchQuestion},
         candles::CandlesQuestion,
@@ -230,7 +230,7 @@ fn list_or_batch(schemas: &mut SchemaGenerator) -> Schema {
     json_schema!({ "anyOf": shapes })
 }
 
-const fn question<Q: Question>(tag: &'static str, codes: &'static [Code]) -> Endpoint {
+const fn question<Q: Query>(tag: &'static str, codes: &'static [Code]) -> Endpoint {
     Endpoint {
         verb: Verb::Get,
         path: Q::PATH,

@@ -345,11 +345,11 @@ mod tests {
     use super::*;
     use crate::ApiOptions;
     use crate::keys::Keys;
-    use query::deck::Deck;
+    use query::deck::QueryService;
 
     #[test]
     fn a_panic_becomes_a_500_that_reveals_nothing() {
-        let deck = Deck::new(std::path::Path::new("nowhere"), query::deck::DeckOptions::default()).expect("a deck");
+        let deck = QueryService::new(std::path::Path::new("nowhere"), query::deck::DeckOptions::default()).expect("a deck");
         let api = Api::new(deck, None, Arc::new(Keys::in_memory().expect("a key")), ApiOptions::default());
         let (parts, ()) = Request::builder().uri("/tokens?x=1").body(()).expect("a request").into_parts();
         let exchange = Exchange { api: Arc::clone(&api), state: ConnectionState::new(), parts, position: None, started: Instant::now() };

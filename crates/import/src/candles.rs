@@ -19,10 +19,10 @@ use self::{
 use super::{
     edits::{Fix, fixed},
     evidence::volume::PriceRange,
-    format::{FileToImport, ImportPlan, Take},
+    format::{FileToImport, ImportPlan, ImportedTable},
     refusal::{COLUMN, Refusal, VALUE},
     rows::{Edited, numbers, put},
-    sheet::Sheet,
+    sheet::RawTable,
     sniff::Sniffed,
     tokens::TokenMatch,
 };
@@ -117,15 +117,15 @@ fn scaled(figures: Vec<f64>, by: f64) -> Vec<f64> {
 }
 
 /// The note on prices of unknown currency; `None` if the currency is known.
-fn prices_assumed(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, token: Option<&TokenMatch>) -> Option<String> {
+fn prices_assumed(file: &FileToImport<'_>, sheet: &RawTable, found: &CandleColumns, token: Option<&TokenMatch>) -> Option<String> {
     let quoted = || file.format.token_at.is_none() && (token.is_some_and(|token| token.quoted) || series::quotes(sheet));
     let told = file.options.as_usd || found.currency.is_some() || quoted();
     (!told).then(|| IN_DOLLARS.to_owned())
 }
 
 /// Reads time, prices and base volume as determined here, so that the loader does not infer them again.
-fn figures(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, volume: &Volume) -> Result<Take, String> {
-    let mut take = Take::into("candles", rows(file, sheet, found, volume)?).columns(&[("timestamp", &sheet.names[found.time])]);
+fn figures(file: &FileToImport<'_>, sheet: &RawTable, found: &CandleColumns, volume: &Volume) -> Result<ImportedTable, String> {
+    let mut take = ImportedTable::into("candles", rows(file, sheet, found, volume)?).columns(&[("timestamp", &sheet.names[found.time])]);
     take.worked_out = volume.worked_out(sheet);
     for (ours, theirs) in PRICES.iter().zip(found.prices) {
         take = take.columns(&[(ours, &sheet.names[theirs])]);
@@ -144,7 +144,7 @@ fn figures(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, volume
 }
 
 /// The rows, with cells rewritten for the loader.
-fn rows(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, volume: &Volume) -> Result<Box<dyn RowSource>, String> {
+fn rows(file: &FileToImport<'_>, sheet: &RawTable, found: &CandleColumns, volume: &Volume) -> Result<Box<dyn RowSource>, String> {
     let mut fixes = vec![match found.clock {
         Some(clock) => Fix::day_and_clock(sheet, found.time, clock, found.when),
         None => Fix::candle_time(sheet, found.time, found.when, found.placed),

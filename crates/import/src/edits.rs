@@ -7,7 +7,7 @@ use super::{
     candles::grid::{CandleTimes, RowsSeen, WHOLE, has_more},
     evidence::{number::NumberStyle, when::TimeStyle},
     rows::{Edited, cells, column, put},
-    sheet::{Sheet, flat},
+    sheet::{RawTable, flat},
 };
 use source::{RowSource, SourceBatch};
 
@@ -31,11 +31,11 @@ enum FixKind {
 }
 
 impl Fix {
-    pub(super) fn time(sheet: &Sheet, at: usize, when: TimeStyle) -> Self {
+    pub(super) fn time(sheet: &RawTable, at: usize, when: TimeStyle) -> Self {
         Self { column: sheet.names[at].clone(), kind: FixKind::Time(when) }
     }
 
-    pub(super) fn candle_time(sheet: &Sheet, at: usize, when: TimeStyle, placed: CandleTimes) -> Self {
+    pub(super) fn candle_time(sheet: &RawTable, at: usize, when: TimeStyle, placed: CandleTimes) -> Self {
         let seen = placed.marks(has_more(sheet)).then(RowsSeen::default);
         if placed.ended.is_none() && seen.is_none() {
             return Self::time(sheet, at, when);
@@ -43,23 +43,23 @@ impl Fix {
         Self { column: sheet.names[at].clone(), kind: FixKind::Candle(when, placed, seen) }
     }
 
-    pub(super) fn day_and_clock(sheet: &Sheet, day: usize, clock: usize, when: TimeStyle) -> Self {
+    pub(super) fn day_and_clock(sheet: &RawTable, day: usize, clock: usize, when: TimeStyle) -> Self {
         Self { column: sheet.names[day].clone(), kind: FixKind::DayAndClock(when, sheet.names[clock].clone()) }
     }
 
     /// `None` if its numbers are plain already.
-    pub(super) fn number(sheet: &Sheet, at: usize, style: NumberStyle) -> Option<Self> {
+    pub(super) fn number(sheet: &RawTable, at: usize, style: NumberStyle) -> Option<Self> {
         style.needs_rewrite.then(|| Self { column: sheet.names[at].clone(), kind: FixKind::Number(style, 0) })
     }
 
     /// As `number`, with the decimals of a price that is written as a whole number.
-    pub(super) fn price(sheet: &Sheet, at: usize, style: NumberStyle, places: u32) -> Option<Self> {
+    pub(super) fn price(sheet: &RawTable, at: usize, style: NumberStyle, places: u32) -> Option<Self> {
         let scaled = (places > 0).then(|| Self { column: sheet.names[at].clone(), kind: FixKind::Number(style, places) });
         scaled.or_else(|| Self::number(sheet, at, style))
     }
 
     /// Rewrites each cell that the function returns a text for.
-    pub(super) fn text(sheet: &Sheet, at: usize, change: fn(&str) -> Option<String>) -> Self {
+    pub(super) fn text(sheet: &RawTable, at: usize, change: fn(&str) -> Option<String>) -> Self {
         Self { column: sheet.names[at].clone(), kind: FixKind::Text(change) }
     }
 }

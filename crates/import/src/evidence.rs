@@ -9,7 +9,7 @@ pub(super) mod when;
 
 use super::{
     names::{is_one_of, plain},
-    sheet::Sheet,
+    sheet::RawTable,
 };
 use model::address::Address;
 use source::coerce::cell::is_null_word;
@@ -90,7 +90,7 @@ fn is_of_other_network(cell: &str) -> bool {
 
 /// The share of a column's non-empty cells that are addresses of other networks: by their form, or, in a column named as addresses, by
 /// their 32 bytes (Alephium, Aptos, Sui).
-pub(super) fn of_other_networks(sheet: &Sheet, at: usize) -> f64 {
+pub(super) fn of_other_networks(sheet: &RawTable, at: usize) -> f64 {
     let name = plain(sheet.names[at].rsplit('.').next().unwrap_or_default());
     // The ids of pools and transactions have 32 bytes too; those of tokens are listed with symbols.
     let is_id = is_one_of(&name, "id tokenid") && sheet.names.iter().any(|name| plain(name) == "symbol");

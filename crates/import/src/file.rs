@@ -9,16 +9,16 @@ use polars::prelude::DataFrame;
 
 use super::{
     Run, candles,
-    format::{self, FileToImport, FormatRow, ImportPlan, Take},
+    format::{self, FileToImport, FormatRow, ImportPlan, ImportedTable},
     names::Names,
     pair, quality,
     refusal::{COLUMN, LostColumn, Refusal, WRITE_TOKENS},
     report::{self, FileReport, Taken, few, listed},
     seams::{self, SeriesSpan},
-    sheet::Sheet,
+    sheet::RawTable,
     sniff::Sniffed,
     table_index,
-    take::{NotTaken, Reading, add_tokens, note},
+    take::{ImportRejection, Reading, add_tokens, note},
     tokens::{TokenFoundBy, TokenHints, TokenMatch},
     written,
 };
@@ -45,7 +45,7 @@ impl Run<'_> {
         format: &FormatRow,
         lost: &[LostColumn],
         report: &mut FileReport,
-    ) -> Result<(), NotTaken> {
+    ) -> Result<(), ImportRejection> {
         let mut plan = self.plan(sniffed, format, report)?;
         for LostColumn { table, column, why } in lost {
             plan.leave_out(table, column);
@@ -112,7 +112,7 @@ impl Run<'_> {
     }
 
     /// Plans how to read the file, with the options applied.
-    fn plan(&mut self, sniffed: &Sniffed, format: &FormatRow, report: &mut FileReport) -> Result<ImportPlan, NotTaken> {
+    fn plan(&mut self, sniffed: &Sniffed, format: &FormatRow, report: &mut FileReport) -> Result<ImportPlan, ImportRejection> {
         let named = sniffed.sheet.as_ref().and_then(named_chain);
         let chain = self.options.chain.clone().or_else(|| named.clone()).unwrap_or_else(default_chain);
         let hints = TokenHints::of(self.options, &chain);
@@ -139,7 +139,7 @@ impl Run<'_> {
         self.hold_to_one_token(sniffed, &plan)?;
         report.says.clone_from(&plan.says);
         report.says.extend(sniffed.sheet.iter().flat_map(|sheet| sheet.says.iter().cloned()));
-        if let Some(encoding) = sniffed.sheet.as_ref().and_then(Sheet::encoding) {
+        if let Some(encoding) = sniffed.sheet.as_ref().and_then(RawTable::encoding) {
             let name = encoding.name();
             let assumed = if encoding.is_western() { "" } else { "assumed: " };
             report
@@ -161,11 +161,11 @@ impl Run<'_> {
     fn take(
         &mut self,
         sniffed: &Sniffed,
-        mut take: Take,
+        mut take: ImportedTable,
         source: u32,
         file: &mut FileFacts,
         report: &mut FileReport,
-    ) -> Result<(), NotTaken> {
+    ) -> Result<(), ImportRejection> {
         self.open(take.table)?;
         let schema = &TABLES[table_index(take.table)];
         let reading = Reading { context: &self.context, schema, manifest: &take.manifest, name: &sniffed.name, bytes: sniffed.bytes };
@@ -347,7 +347,7 @@ fn default_chain() -> Chain {
 }
 
 /// The chain that a column of the sample rows names, if there is only one, or a member beside them: `chain_name: avalanche-mainnet`.
-fn named_chain(sheet: &Sheet) -> Option<Chain> {
+fn named_chain(sheet: &RawTable) -> Option<Chain> {
     let known = |text: &str| Chain::known(text).or_else(|| Chain::known(text.trim().strip_suffix("-mainnet")?));
     let Some(at) = Names::of(&sheet.names).find("chain network blockchain chainname chainid").filter(|_| sheet.named) else {
         return BESIDE_CHAIN.iter().find_map(|name| known(sheet.beside(name)?));

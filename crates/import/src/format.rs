@@ -31,7 +31,7 @@ use super::{
     refusal::{ADDRESS, Refusal, VALUE},
     report::few,
     rows::{address, cells},
-    sheet::{Sheet, json::LIST},
+    sheet::{RawTable, json::LIST},
     sniff::Sniffed,
     tokens::{KnownTokens, TokenFoundBy, TokenHints, TokenMatch, alike},
 };
@@ -95,7 +95,7 @@ pub(super) struct FileToImport<'a> {
 /// How to import a file.
 #[derive(Default)]
 pub(super) struct ImportPlan {
-    pub takes: Vec<Take>,
+    pub takes: Vec<ImportedTable>,
     /// The token it is about, if it is about a single one.
     pub token: Option<TokenMatch>,
     /// That token's chain, if the file names it.
@@ -117,7 +117,7 @@ const TOKENS_SHOWN: usize = 6;
 pub(super) const NO_COLUMN: &str = " none";
 
 /// Rows for one table.
-pub(super) struct Take {
+pub(super) struct ImportedTable {
     pub table: &'static str,
     pub manifest: TableManifest,
     pub rows: Box<dyn RowSource>,
@@ -151,7 +151,7 @@ impl<'a> FileToImport<'a> {
     }
 
     /// The file as a table.
-    pub(super) fn sheet(&self) -> Result<&'a Sheet, String> {
+    pub(super) fn sheet(&self) -> Result<&'a RawTable, String> {
         self.sniffed.sheet.as_ref().ok_or_else(|| "contains no table".to_owned())
     }
 
@@ -199,13 +199,13 @@ impl<'a> FileToImport<'a> {
     }
 
     /// Whether `--pick` takes a row of the sample.
-    fn picks(&self, sheet: &Sheet, row: &[String]) -> bool {
+    fn picks(&self, sheet: &RawTable, row: &[String]) -> bool {
         let cell = |name: &str| row.get(sheet.names.iter().position(|known| known.eq_ignore_ascii_case(name))?);
         self.options.pick.iter().all(|(name, value)| cell(name).is_none_or(|cell| cell.trim() == value.trim()))
     }
 
     /// The first cell of a column in the rows that `--pick` takes.
-    fn first_picked<'s>(&self, sheet: &'s Sheet, at: usize) -> Option<&'s str> {
+    fn first_picked<'s>(&self, sheet: &'s RawTable, at: usize) -> Option<&'s str> {
         sheet.first.iter().filter(|row| self.picks(sheet, row)).map(|row| row[at].as_str()).find(|cell| !cell.is_empty())
     }
 
@@ -258,11 +258,11 @@ impl<'a> FileToImport<'a> {
     /// symbol in it. Also returns the token's address, of a column that in its first row. `accounts` are the columns of accounts.
     fn of_contract(
         &self,
-        take: Take,
+        take: ImportedTable,
         column: Option<usize>,
         symbol: Option<&str>,
         accounts: &[usize],
-    ) -> Result<(ImportPlan, Take, Option<Address>), Refusal> {
+    ) -> Result<(ImportPlan, ImportedTable, Option<Address>), Refusal> {
         let sheet = self.sheet()?;
         if let Some(at) = column {
             let first = sheet.column(at).find_map(address);
@@ -317,7 +317,7 @@ impl<'a> FileToImport<'a> {
 }
 
 impl ImportPlan {
-    pub(super) fn of(takes: Vec<Take>) -> Self {
+    pub(super) fn of(takes: Vec<ImportedTable>) -> Self {
         Self { takes, ..Self::default() }
     }
 
@@ -387,7 +387,7 @@ impl ImportPlan {
 /// Refuses several lists of the same shape if none is picked: `removed` beside `tokens` does not belong together. Candles split such lists
 /// into series.
 fn one_list(file: &FileToImport<'_>) -> Result<(), Refusal> {
-    let lists = file.sniffed.sheet.as_ref().map_or(&[][..], Sheet::lists);
+    let lists = file.sniffed.sheet.as_ref().map_or(&[][..], RawTable::lists);
     let picked = file.options.pick.iter().any(|(name, _)| name == LIST);
     if picked || lists.len() < 2 {
         return Ok(());
@@ -397,7 +397,7 @@ fn one_list(file: &FileToImport<'_>) -> Result<(), Refusal> {
     Err(Refusal::new(reason).say("pick", format!("{LIST}={VALUE}")))
 }
 
-impl Take {
+impl ImportedTable {
     pub(super) fn into(table: &'static str, rows: Box<dyn RowSource>) -> Self {
         Self { table, manifest: TableManifest::default(), rows, left_out: String::new(), worked_out: Vec::new() }
     }
@@ -453,7 +453,7 @@ impl Take {
     }
 
     /// The schema columns that a file column or a constant fills.
-    fn served(&self, sheet: &Sheet, schema: &'static TableSchema) -> Result<Vec<&'static str>, String> {
+    fn served(&self, sheet: &RawTable, schema: &'static TableSchema) -> Result<Vec<&'static str>, String> {
         let bound = bind(schema, &self.manifest, &sheet.names)?;
         Ok(bound.iter().filter(|bound| !bound.is_absent()).map(|bound| bound.column.name).collect())
     }
@@ -476,7 +476,7 @@ impl Take {
 }
 
 /// Token decimals stated in the rows: in a column beside that of tokens, or beside the only token.
-fn decimals_in(file: &FileToImport<'_>, sheet: &Sheet, token: Option<usize>, one: Option<Address>) -> Vec<(Address, i64)> {
+fn decimals_in(file: &FileToImport<'_>, sheet: &RawTable, token: Option<usize>, one: Option<Address>) -> Vec<(Address, i64)> {
     let Some(at) = Names::of(&sheet.names).find(DECIMALS) else { return Vec::new() };
     let number = |cell: &str| match cell.trim().strip_prefix("0x") {
         Some(digits) => i64::from_str_radix(digits, 16).ok(),

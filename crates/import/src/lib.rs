@@ -50,7 +50,7 @@ use self::{
     spool::TableSpool,
     staging::StagingFolder,
     table::ExistingTable,
-    take::NotTaken,
+    take::ImportRejection,
     tokens::KnownTokens,
 };
 pub use self::{
@@ -79,11 +79,11 @@ pub enum ImportError {
     Failed(String),
 }
 
-impl From<NotTaken> for ImportError {
-    fn from(stop: NotTaken) -> Self {
+impl From<ImportRejection> for ImportError {
+    fn from(stop: ImportRejection) -> Self {
         match stop {
-            NotTaken::Cancelled => Self::Cancelled,
-            NotTaken::Refused(refusal) => Self::Failed(refusal.reason),
+            ImportRejection::Cancelled => Self::Cancelled,
+            ImportRejection::Refused(refusal) => Self::Failed(refusal.reason),
         }
     }
 }
@@ -262,10 +262,11 @@ impl Run<'_> {
                 let (word, title) = (Some(format.word.clone()), Some(format.title.clone()));
                 let mut report = FileReport { format: word, title, ..FileReport::new(path, &sniffed.name) };
                 let outcome = match other.clone() {
-                    Some(refusal) => Err(NotTaken::Refused(refusal)),
+                    Some(refusal) => Err(ImportRejection::Refused(refusal)),
                     None => self.file(&sniffed, format, &lost, &mut report),
                 };
-                let costs = if let Err(NotTaken::Refused(refusal)) = &outcome { refusal.costs.clone().map(|lost| *lost) } else { None };
+                let costs =
+                    if let Err(ImportRejection::Refused(refusal)) = &outcome { refusal.costs.clone().map(|lost| *lost) } else { None };
                 let is_said = |of: &LostColumn| self.options.map.iter().any(|(ours, _)| ours == of.column);
                 match costs.filter(|of| !is_said(of) && lost.iter().all(|known| known.column != of.column)) {
                     Some(column) => lost.push(column),
@@ -274,8 +275,8 @@ impl Run<'_> {
             };
             match outcome {
                 Ok(()) => self.report.files.push(report),
-                Err(NotTaken::Cancelled) => return Err(ImportError::Cancelled),
-                Err(NotTaken::Refused(refusal)) => {
+                Err(ImportRejection::Cancelled) => return Err(ImportError::Cancelled),
+                Err(ImportRejection::Refused(refusal)) => {
                     report.taken.clear();
                     self.refuse(report, &refusal, Some(&sniffed));
                 }
@@ -291,7 +292,7 @@ impl Run<'_> {
     }
 
     /// Spills the table's existing rows before its first new ones.
-    fn open(&mut self, table: &'static str) -> Result<(), NotTaken> {
+    fn open(&mut self, table: &'static str) -> Result<(), ImportRejection> {
         let place = table_index(table);
         if self.spools.contains_key(&place) {
             return Ok(());

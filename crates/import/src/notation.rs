@@ -1,14 +1,14 @@
 //! Number notation of columns whose own cells are ambiguous, resolved from the whole file: `62.000` beside `2.986.300` is sixty-two
 //! thousand. If nothing in the file resolves it, a point is the decimal separator, with a note if the comma is plausible.
 
-use super::{evidence::number::NumberStyle, sheet::Sheet};
+use super::{evidence::number::NumberStyle, sheet::RawTable};
 use source::manifest::Decimal;
 
 /// Ambiguous cells from which three digits after every point may be thousands.
 const CELLS_TELL: usize = 4;
 
 /// The notation of these columns; `None` if some cells prove a decimal comma and others a decimal point.
-pub(super) fn style(sheet: &Sheet, columns: &[usize]) -> Option<NumberStyle> {
+pub(super) fn style(sheet: &RawTable, columns: &[usize]) -> Option<NumberStyle> {
     let style = NumberStyle::of(cells(sheet, columns), sheet.semicolons)?;
     if !sheet.is_text() || !is_open(sheet, columns) {
         return Some(style);
@@ -21,7 +21,7 @@ pub(super) fn style(sheet: &Sheet, columns: &[usize]) -> Option<NumberStyle> {
 }
 
 /// As `style`, but ambiguous columns follow related ones, whose decimal separator (`comma`) is known.
-pub(super) fn style_beside(sheet: &Sheet, columns: &[usize], comma: bool) -> Option<NumberStyle> {
+pub(super) fn style_beside(sheet: &RawTable, columns: &[usize], comma: bool) -> Option<NumberStyle> {
     let style = style(sheet, columns)?;
     let written = || sheet.is_text() || cells(sheet, columns).any(|cell| cell.contains(','));
     let as_beside = comma && !style.comma && is_open(sheet, columns) && written();
@@ -29,7 +29,7 @@ pub(super) fn style_beside(sheet: &Sheet, columns: &[usize], comma: bool) -> Opt
 }
 
 /// The note on columns in a semicolon-delimited file in which every point could be a thousands separator.
-pub(super) fn assumed(sheet: &Sheet, columns: &[usize], style: NumberStyle) -> Option<String> {
+pub(super) fn assumed(sheet: &RawTable, columns: &[usize], style: NumberStyle) -> Option<String> {
     if style.comma || !sheet.semicolons || !is_open(sheet, columns) || shown_elsewhere(sheet, columns).is_some() {
         return None;
     }
@@ -45,17 +45,17 @@ pub(super) fn assumed(sheet: &Sheet, columns: &[usize], style: NumberStyle) -> O
 }
 
 /// The decimal separator that the file's other columns prove.
-fn shown_elsewhere(sheet: &Sheet, columns: &[usize]) -> Option<Decimal> {
+fn shown_elsewhere(sheet: &RawTable, columns: &[usize]) -> Option<Decimal> {
     let others = (0..sheet.names.len()).filter(|at| !columns.contains(at)).flat_map(|at| sheet.column(at));
     NumberStyle::signs(others).decimal()
 }
 
-fn cells<'s>(sheet: &'s Sheet, columns: &'s [usize]) -> impl Iterator<Item = &'s str> {
+fn cells<'s>(sheet: &'s RawTable, columns: &'s [usize]) -> impl Iterator<Item = &'s str> {
     columns.iter().flat_map(move |&at| sheet.column(at))
 }
 
 /// Whether these cells have points or commas, but none that proves which one is the decimal separator.
-fn is_open(sheet: &Sheet, columns: &[usize]) -> bool {
+fn is_open(sheet: &RawTable, columns: &[usize]) -> bool {
     let shown = NumberStyle::signs(cells(sheet, columns));
     !shown.point && !shown.comma && cells(sheet, columns).any(|cell| cell.contains(['.', ',']))
 }

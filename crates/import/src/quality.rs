@@ -4,7 +4,7 @@
 use super::{
     combine::Repeat,
     refusal::{COLUMN, LostColumn, Refusal, VALUE, WRITE_TOKENS},
-    take::{NotTaken, RowCounts},
+    take::{ImportRejection, RowCounts},
 };
 use model::{
     findings::{Finding, Findings, Severity},
@@ -37,7 +37,12 @@ struct Flaw {
 }
 
 /// Refuses a file with too many invalid rows, quoting the first one; if `forced`, returns a note instead.
-pub(super) fn broken(table: &'static str, amount: &RowCounts, findings: &Findings, forced: bool) -> Result<Option<String>, NotTaken> {
+pub(super) fn broken(
+    table: &'static str,
+    amount: &RowCounts,
+    findings: &Findings,
+    forced: bool,
+) -> Result<Option<String>, ImportRejection> {
     match flaw(table, amount, findings) {
         Some(Flaw { what, .. }) if forced => Ok(Some(format!("forced with --broken-too, although it {what}"))),
         // No command is suggested: it would import invalid rows.
@@ -59,7 +64,8 @@ fn flaw(table: &str, amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
     let broken = amount.broken + unreadable;
     // A token's figure that cannot be is left empty; the transfers of one such token repeat it.
     let most = if table == "tokens" { UNREADABLE_MAX } else { BROKEN_MAX };
-    let many = broken >= BROKEN_MIN && broken as f64 > most * rows || amount.bad as f64 > UNREADABLE_MAX * rows && amount.bad < amount.rows;
+    let many =
+        broken >= BROKEN_MIN && broken as f64 > most * rows || amount.bad as f64 > UNREADABLE_MAX * rows && amount.bad < amount.rows;
     let many = many || amount.malformed > BROKEN_MIN && amount.malformed as f64 > MALFORMED_MAX * rows && amount.bad < amount.rows;
     if !many {
         // A token list may well omit the supply of tokens whose decimals it lacks.

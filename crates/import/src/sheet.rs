@@ -25,7 +25,7 @@ pub(super) const ROWS: usize = 2_000;
 
 /// A file as a table.
 #[derive(Debug)]
-pub(super) struct Sheet {
+pub(super) struct RawTable {
     pub names: Vec<String>,
     /// Whether the file names its columns; otherwise they are numbered from 1.
     pub named: bool,
@@ -61,7 +61,7 @@ enum SheetSource {
     Cells(Arc<Vec<Vec<String>>>),
 }
 
-impl Sheet {
+impl RawTable {
     /// The table in delimited text, given its first rows, and the layout as far as it is known.
     pub(super) fn separated(rows: &[NumberedRow], layout: &Layout) -> Option<Self> {
         let laid = header::text_layout(rows)?;

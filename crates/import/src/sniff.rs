@@ -16,7 +16,7 @@ use self::text::text_shape;
 use super::{
     archive, database,
     outline::{First, Outline},
-    sheet::{self, Sheet},
+    sheet::{self, RawTable},
     workbook,
 };
 use source::{self, ColumnFilter, Layout, RowSource};
@@ -63,7 +63,7 @@ pub(super) struct Sniffed {
     pub bytes: u64,
     pub shape: FileShape,
     /// The file as a table, if it has one.
-    pub sheet: Option<Sheet>,
+    pub sheet: Option<RawTable>,
     head: Vec<u8>,
     /// Assumptions and omissions made to read it.
     pub notes: Vec<String>,
@@ -156,7 +156,7 @@ fn database(path: &Path, name: &str, table: Option<&str>, copied: Option<Arc<Tem
     let (table, rows) = database::table(path, name, table)?;
     let bytes = std::fs::metadata(path).map_or(0, |meta| meta.len());
     let (name, head) = (format!("{name}/{table}"), first_bytes(&place)?);
-    Ok(Sniffed { place, name, bytes, shape: FileShape::Cells, sheet: Sheet::cells(rows), head, notes: Vec::new(), copied })
+    Ok(Sniffed { place, name, bytes, shape: FileShape::Cells, sheet: RawTable::cells(rows), head, notes: Vec::new(), copied })
 }
 
 /// Sniffs the file at `path`, displayed as `name`.
@@ -181,7 +181,7 @@ fn sniff_as(path: &Path, name: &str, copied: Option<TempPath>) -> Vec<Result<Sni
                     name: if several { format!("{name}/{sheet}") } else { name.to_owned() },
                     bytes,
                     shape: FileShape::Cells,
-                    sheet: Sheet::cells(rows),
+                    sheet: RawTable::cells(rows),
                     head: head.clone(),
                     notes: Vec::new(),
                     copied: copied.clone(),
@@ -259,13 +259,13 @@ fn shape(place: FileLocation, name: String, bytes: u64, head: Vec<u8>, copied: O
     };
     let mut sniffed = Sniffed { place, name, bytes, shape, sheet, head, notes, copied };
     sniffed.sheet = match (&sniffed.shape, sniffed.sheet.take()) {
-        (FileShape::Columns(_), _) => Some(Sheet::streamed(&sniffed, false)?),
+        (FileShape::Columns(_), _) => Some(RawTable::streamed(&sniffed, false)?),
         (FileShape::JsonLines(names), _) if sniffed.bytes <= LINES_MAX || names.is_empty() => {
             let json = sheet::json_lines(&sniffed, LINES_MAX)?;
             sniffed.notes.extend(json.notes.iter().cloned());
-            Some(Sheet::json(json))
+            Some(RawTable::json(json))
         }
-        (FileShape::JsonLines(_), _) => Some(Sheet::streamed(&sniffed, true)?),
+        (FileShape::JsonLines(_), _) => Some(RawTable::streamed(&sniffed, true)?),
         (_, sheet) => sheet,
     };
     match sniffed.sheet.as_ref().map_or(0, |sheet| sheet.names.len()) {
@@ -316,7 +316,7 @@ impl Sniffed {
             }
             FileShape::Cells => false,
         };
-        let read_otherwise = self.sheet.as_ref().is_some_and(Sheet::is_read_by_import_alone);
+        let read_otherwise = self.sheet.as_ref().is_some_and(RawTable::is_read_by_import_alone);
         flat && !read_otherwise
             && self.copied.is_none()
             && matches!(self.place, FileLocation::File(_))

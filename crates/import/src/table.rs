@@ -16,7 +16,7 @@ use polars::{
 use super::{
     combine::{self, EXISTING, FIRST_NEW, IMPORTED, MergeCounts, Repeat, Replaced},
     spool::{RepeatedRows, TableSpool, failed},
-    take::{NotTaken, Reading},
+    take::{ImportRejection, Reading},
 };
 use model::token::TokenApart;
 use model::{findings::Findings, schema::TableSchema};
@@ -113,8 +113,8 @@ impl ExistingTable {
     pub(super) fn read(
         &self,
         context: &LoadContext<'_>,
-        mut keep: impl FnMut(DataFrame, u32, &[u32]) -> Result<(), NotTaken>,
-    ) -> Result<(), NotTaken> {
+        mut keep: impl FnMut(DataFrame, u32, &[u32]) -> Result<(), ImportRejection>,
+    ) -> Result<(), ImportRejection> {
         let plain = TableManifest::default();
         let theirs = context.manifest.tables.get(self.schema.name).unwrap_or(&plain);
         let files = self.theirs.iter().map(|found| (&*found.path, EXISTING, theirs));
@@ -122,11 +122,11 @@ impl ExistingTable {
         for (path, number, manifest) in files.chain(ours) {
             let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
             let bytes = fs::metadata(path).map_or(0, |meta| meta.len());
-            let blame = |stop: NotTaken| match stop {
-                NotTaken::Refused(refusal) => {
+            let blame = |stop: ImportRejection| match stop {
+                ImportRejection::Refused(refusal) => {
                     format!("the existing table `{}` cannot be read: `{name}` {}", self.schema.name, refusal.reason).into()
                 }
-                NotTaken::Cancelled => NotTaken::Cancelled,
+                ImportRejection::Cancelled => ImportRejection::Cancelled,
             };
             let mut rows = source::open(path, store::load::bind::wanted(self.schema, manifest)).map_err(|reason| blame(reason.into()))?;
             let reading = Reading { context, schema: self.schema, manifest, name: &name, bytes };
@@ -177,7 +177,7 @@ pub(super) fn write(
     context: &LoadContext<'_>,
     refused: &HashSet<u32>,
     origins: Option<&[Origin]>,
-) -> Result<Written, NotTaken> {
+) -> Result<Written, ImportRejection> {
     let schema = spool.schema;
     let parts = spool.parts() as u64;
     let path = folder.join(format!("{}.parquet", schema.name));
@@ -217,7 +217,7 @@ pub(super) fn write(
         output.as_mut().map_or(Ok(()), |output| output.rows(&combined.frame))
     });
     if cancelled {
-        return Err(NotTaken::Cancelled);
+        return Err(ImportRejection::Cancelled);
     }
     outcome?;
     if let Some(output) = output {

@@ -24,24 +24,24 @@ use store::{
 
 /// Why a file is not imported.
 #[derive(Debug)]
-pub(super) enum NotTaken {
+pub(super) enum ImportRejection {
     Cancelled,
     Refused(Refusal),
 }
 
-impl From<String> for NotTaken {
+impl From<String> for ImportRejection {
     fn from(reason: String) -> Self {
         Self::Refused(reason.into())
     }
 }
 
-impl From<Refusal> for NotTaken {
+impl From<Refusal> for ImportRejection {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(refusal)
     }
 }
 
-impl From<Cancelled> for NotTaken {
+impl From<Cancelled> for ImportRejection {
     fn from(Cancelled: Cancelled) -> Self {
         Self::Cancelled
     }
@@ -51,7 +51,7 @@ impl From<Cancelled> for NotTaken {
 const LAST_MAX: u64 = 10;
 
 /// Receives rows with their row numbers in the source.
-type RowSink<'a> = dyn FnMut(DataFrame, &[u32]) -> Result<(), NotTaken> + 'a;
+type RowSink<'a> = dyn FnMut(DataFrame, &[u32]) -> Result<(), ImportRejection> + 'a;
 
 /// Row counts of a source.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -88,8 +88,8 @@ impl Reading<'_> {
         &self,
         source: &mut dyn RowSource,
         findings: &mut Findings,
-        mut sink: impl FnMut(DataFrame, &[u32]) -> Result<(), NotTaken>,
-    ) -> Result<RowCounts, NotTaken> {
+        mut sink: impl FnMut(DataFrame, &[u32]) -> Result<(), ImportRejection>,
+    ) -> Result<RowCounts, ImportRejection> {
         let mut rows = FileRows::new(self.context, self.schema, self.manifest, self.name);
         std::mem::swap(&mut rows.findings, findings);
         let outcome = self.read(source, &mut rows, &mut sink);
@@ -110,7 +110,7 @@ impl Reading<'_> {
         })
     }
 
-    fn read(&self, source: &mut dyn RowSource, rows: &mut FileRows<'_>, sink: &mut RowSink<'_>) -> Result<(), NotTaken> {
+    fn read(&self, source: &mut dyn RowSource, rows: &mut FileRows<'_>, sink: &mut RowSink<'_>) -> Result<(), ImportRejection> {
         let mut intervals = HashMap::new();
         while let Some(batch) = source.next_batch()? {
             rows.add(batch, source.columns())?;

@@ -10,7 +10,7 @@ use super::{
     refusal::{ADDRESS, Refusal},
     report::few,
 };
-use model::{address::Address, chain::Chain, format::many, rows::TokenRow};
+use model::{address::Address, chain::Chain, format::plural, rows::TokenRow};
 use store::frame_rows::FromFrame;
 
 /// Maximum number of shared symbols reported, and of tokens reported for each.
@@ -192,7 +192,7 @@ impl KnownTokens {
         let count = found.len();
         let mut says: Vec<String> = found.into_iter().take(SHARING_SHOWN).collect();
         if count > says.len() {
-            let more = many((count - says.len()) as u64, "more symbol is", "more symbols are");
+            let more = plural((count - says.len()) as u64, "more symbol is", "more symbols are");
             says.push(format!("and {more} shared by several tokens"));
         }
         says.push(

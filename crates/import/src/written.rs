@@ -3,10 +3,10 @@
 use super::{
     edits::with_places,
     evidence::when::TimeStyle,
-    format::{ImportPlan, Take},
+    format::{ImportPlan, ImportedTable},
     notation,
     rows::{Edited, cells, put},
-    sheet::Sheet,
+    sheet::RawTable,
 };
 use model::schema::{self, Column, Kind};
 use store::load::bind::bind;
@@ -17,7 +17,7 @@ pub(super) fn is_percent(cell: &str) -> bool {
 }
 
 /// The plan with percentages in the units of their columns, and with notes on the notation of its times.
-pub(super) fn as_written(sheet: &Sheet, mut plan: ImportPlan) -> ImportPlan {
+pub(super) fn as_written(sheet: &RawTable, mut plan: ImportPlan) -> ImportPlan {
     for mut take in std::mem::take(&mut plan.takes) {
         for (column, at) in columns(sheet, &take) {
             match column.kind {
@@ -40,14 +40,14 @@ pub(super) fn as_written(sheet: &Sheet, mut plan: ImportPlan) -> ImportPlan {
 }
 
 /// The schema columns of a table, and the file's columns that are read into them.
-fn columns(sheet: &Sheet, take: &Take) -> Vec<(&'static Column, usize)> {
+fn columns(sheet: &RawTable, take: &ImportedTable) -> Vec<(&'static Column, usize)> {
     let bound = schema::table(take.table).and_then(|schema| bind(schema, &take.manifest, take.rows.columns()).ok());
     let place = |name: &String| sheet.names.iter().position(|known| known == name);
     bound.into_iter().flatten().filter_map(|bound| Some((bound.column, place(bound.raw.as_ref()?)?))).collect()
 }
 
 /// The rows with percentages as the column needs them: without their sign, or as fractions. Those in columns of other units stay unreadable.
-fn in_unit(sheet: &Sheet, mut take: Take, column: &'static Column, at: usize) -> Take {
+fn in_unit(sheet: &RawTable, mut take: ImportedTable, column: &'static Column, at: usize) -> ImportedTable {
     let places = match column {
         column if column.fraction => 2,
         column if column.meaning.contains("percent") => 0,
@@ -66,5 +66,5 @@ fn in_unit(sheet: &Sheet, mut take: Take, column: &'static Column, at: usize) ->
             put(batch, &name, cells.into_iter().map(|cell| cell.map(&read)).collect());
         }
     });
-    Take { rows, ..take }
+    ImportedTable { rows, ..take }
 }

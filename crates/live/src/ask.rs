@@ -12,10 +12,10 @@ use model::{
 };
 use source::{
     manifest::TableManifest,
-    provider::{Each, FilledTable, Hole, NextPage, Provider, ProviderOrigin, ProviderRequest, expand},
+    provider::{Each, FilledTable, NextPage, Placeholder, Provider, ProviderOrigin, ProviderRequest, expand},
 };
 use wire::{
-    Wire,
+    RemoteClient,
     web::{WebKey, WebLimits, WebRequest, WebVersion},
 };
 
@@ -98,7 +98,7 @@ fn interval_text(interval: Interval, part: Option<&str>) -> Option<String> {
 
 impl Ask<'_> {
     /// What a placeholder stands for; none where there is nothing to fill it with.
-    fn value(&self, hole: &Hole, page: &PageParameters) -> Option<String> {
+    fn value(&self, hole: &Placeholder, page: &PageParameters) -> Option<String> {
         let part = hole.part.as_deref();
         match page.values.get(&hole.name) {
             Some(PageValue::Text(text)) => return Some(text.clone()),
@@ -126,7 +126,7 @@ impl Ask<'_> {
     /// configured one.
     pub(crate) fn page(&self, page: &PageParameters, other: Option<&str>, known: WebVersion) -> Option<WebRequest> {
         let Self { provider, request, .. } = self;
-        let in_path = |hole: &Hole| self.value(hole, page).map(|value| utf8_percent_encode(&value, PLAIN).to_string());
+        let in_path = |hole: &Placeholder| self.value(hole, page).map(|value| utf8_percent_encode(&value, PLAIN).to_string());
         let home = match (other, &request.home) {
             (Some(other), _) => other.trim_end_matches('/').to_owned(),
             (None, Some(home)) => home.fill(&in_path)?,
@@ -235,7 +235,7 @@ pub(crate) fn first_page(ask: &Ask<'_>) -> PageParameters {
 }
 
 /// The user's URL for the provider, in place of its own. The user's settings are not used for a description that is part of a dataset.
-pub(crate) fn elsewhere(wire: &Wire, provider: &Provider) -> Option<String> {
+pub(crate) fn elsewhere(wire: &RemoteClient, provider: &Provider) -> Option<String> {
     let source = wire.provider_source(&provider.id).filter(|_| provider.origin != ProviderOrigin::Dataset);
     source.map(|source| source.url.clone()).filter(|url| !url.is_empty())
 }

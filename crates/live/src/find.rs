@@ -17,11 +17,11 @@ use source::{
     provider::{Each, Providers},
 };
 use store::{frame_rows::FromFrame as _, order};
-use wire::{Wire, web::WebVersion};
+use wire::{RemoteClient, web::WebVersion};
 
 use crate::{
     ask::{About, Ask, elsewhere},
-    kept::{Kept, KeptScope},
+    kept::{Kept, ReplaceScope},
     pages::{AskOutcome, Asker},
     plan::origin_of,
     report::RefreshError,
@@ -34,7 +34,7 @@ use crate::{
 pub struct FindContext<'a> {
     pub dataset: &'a Path,
     pub providers: &'a Providers,
-    pub wire: &'a Arc<Wire>,
+    pub wire: &'a Arc<RemoteClient>,
     pub now: Time,
     pub watch: Arc<dyn RefreshWatch>,
 }
@@ -163,7 +163,7 @@ impl FoundTokens {
                 of_token(&whole, columns, &text, &token.chain).map(Some)
             });
             let Some(frame) = of_token.map_err(RefreshError::Failed)?.filter(|frame| frame.height() > 0) else { continue };
-            Kept { dataset: context.dataset, schema }.replace(&frame, &KeptScope::Keys, context.now).map_err(RefreshError::Failed)?;
+            Kept { dataset: context.dataset, schema }.replace(&frame, &ReplaceScope::Keys, context.now).map_err(RefreshError::Failed)?;
         }
         Ok(())
     }
@@ -196,7 +196,7 @@ pub fn keep_coin(dataset: &Path, symbol: &str, now: Time) -> Result<Address, Ref
     let schema = &schema::TABLES[0];
     let frame = crate::rows::own(schema, vec![raw]).map_err(RefreshError::Failed)?;
     if let Some(frame) = frame {
-        Kept { dataset, schema }.replace(&frame, &KeptScope::Keys, now).map_err(RefreshError::Failed)?;
+        Kept { dataset, schema }.replace(&frame, &ReplaceScope::Keys, now).map_err(RefreshError::Failed)?;
     }
     Ok(address)
 }

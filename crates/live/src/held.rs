@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use polars::prelude::DataFrame;
 
-use crate::{ask::Ask, pages::FetchedRows, report::TableRefreshReport, state::AskRecord};
+use crate::{ask::Ask, pages::FetchedRows, report::TableRefreshReport, state::RequestHistory};
 use model::{address::Address, time::Time};
 
 /// Rows that wait to be written, and what is known once they are.
@@ -13,7 +13,7 @@ pub(crate) struct Held {
     pub(crate) frames: BTreeMap<&'static str, Vec<DataFrame>>,
     pub(crate) tokens: HashSet<Address>,
     pub(crate) whole: bool,
-    pub(crate) asked: Vec<(String, AskRecord)>,
+    pub(crate) asked: Vec<(String, RequestHistory)>,
     pub(crate) rows: usize,
 }
 
@@ -27,7 +27,14 @@ fn joined(earlier: Option<(i64, i64)>, new: Option<(i64, i64)>, step: i64) -> Op
 
 impl Held {
     /// Adds what was fetched.
-    pub(crate) fn take(&mut self, ask: &Ask<'_>, before: &AskRecord, fetched: FetchedRows, report: &mut TableRefreshReport, now: Time) {
+    pub(crate) fn take(
+        &mut self,
+        ask: &Ask<'_>,
+        before: &RequestHistory,
+        fetched: FetchedRows,
+        report: &mut TableRefreshReport,
+        now: Time,
+    ) {
         let (key, token) = (ask.key(), ask.about.token);
         let mut gave = before.gave;
         for (table, frame) in fetched.frames {
@@ -45,7 +52,7 @@ impl Held {
         gave |= last.is_some_and(|asked| asked.gave);
         let earlier = last.and_then(|asked| asked.covered).or(before.covered);
         let covered = joined(earlier, fetched.covered, ask.step());
-        self.asked.push((key, AskRecord { at: now.0, covered, unknown: false, gave, version: fetched.version }));
+        self.asked.push((key, RequestHistory { at: now.0, covered, unknown: false, gave, version: fetched.version }));
     }
 }
 

@@ -21,7 +21,7 @@ use model::{
 };
 use source::decode::guarded;
 use source::live_files::{HISTORY_BYTES_MAX, file, files, history_files, history_folder, parts_folder};
-use store::live::{GONE, OBSERVED_AT, newest, with_gone};
+use store::live::{GONE, OBSERVED_AT, newest, with_removed_rows};
 use store::{
     order,
     parquet_files::{as_parquet, parquet_height, parquet_rows},
@@ -40,7 +40,7 @@ const SNAPSHOTS_KEPT: usize = 4;
 const EVERY_SNAPSHOT_MS: i64 = 14 * DAY_MS;
 /// Scope of a fetch: the rows that it replaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum KeptScope {
+pub(crate) enum ReplaceScope {
     /// The whole table.
     All,
     /// The rows of these tokens.
@@ -67,11 +67,11 @@ impl Kept<'_> {
         let path = (0..10_000).map(free).find(|path| !path.exists());
         let path = path.ok_or_else(|| format!("`{}` has too many files with the same time", folder.display()))?;
         write(&path, frame)?;
-        self.bring_together()
+        self.compact()
     }
 
     /// Keeps the state of a table without times: what `scope` says is replaced. What changed is kept with its time.
-    pub(crate) fn replace(&self, frame: &DataFrame, scope: &KeptScope, now: Time) -> Result<(), String> {
+    pub(crate) fn replace(&self, frame: &DataFrame, scope: &ReplaceScope, now: Time) -> Result<(), String> {
         let path = file(self.dataset, self.schema.name);
         let before = read(&path)?;
         let after = guarded("table", || {
@@ -97,7 +97,7 @@ impl Kept<'_> {
     }
 
     /// Brings the table's file and its parts together once they are many, as far as they are small.
-    fn bring_together(&self) -> Result<(), String> {
+    fn compact(&self) -> Result<(), String> {
         let all = files(self.dataset, self.schema.name);
         if all.len() <= PARTS_MAX {
             return Ok(());
@@ -174,7 +174,7 @@ fn stacked<'a>(files: impl Iterator<Item = &'a PathBuf>) -> Result<Option<DataFr
     let frames: Result<Vec<Option<DataFrame>>, String> = files.map(|file| read(file)).collect();
     let frames = frames?;
     guarded("table", || {
-        let frames = frames.into_iter().flatten().map(with_gone).collect::<PolarsResult<Vec<_>>>()?;
+        let frames = frames.into_iter().flatten().map(with_removed_rows).collect::<PolarsResult<Vec<_>>>()?;
         order::whole(frames)
     })
 }
@@ -185,11 +185,11 @@ fn part_time(path: &Path) -> Option<i64> {
 }
 
 /// The rows that the scope leaves as they are.
-fn outside(frame: &DataFrame, scope: &KeptScope) -> PolarsResult<DataFrame> {
+fn outside(frame: &DataFrame, scope: &ReplaceScope) -> PolarsResult<DataFrame> {
     match scope {
-        KeptScope::Keys => Ok(frame.clone()),
-        KeptScope::All => Ok(frame.head(Some(0))),
-        KeptScope::Tokens(tokens) => {
+        ReplaceScope::Keys => Ok(frame.clone()),
+        ReplaceScope::All => Ok(frame.head(Some(0))),
+        ReplaceScope::Tokens(tokens) => {
             let Ok(column) = frame.column("token_address") else { return Ok(frame.clone()) };
             let is_kept = |text: Option<&str>| text.and_then(Address::or_coin).is_none_or(|token| !tokens.contains(&token));
             frame.filter(&BooleanChunked::from_iter_values(PlSmallStr::EMPTY, column.str()?.iter().map(is_kept)))
@@ -318,15 +318,15 @@ mod tests {
             DataFrame::new(holders.len(), schema.columns.iter().map(column).collect()).expect("a frame")
         };
         let token = |number: u32| Address::parse(&format!("0x{number:040x}")).expect("an address");
-        kept.replace(&holders(1, &[(5, 10.0), (6, 1.0)]), &KeptScope::Tokens([token(1)].into()), Time(1)).expect("kept");
-        kept.replace(&holders(2, &[(5, 2.0)]), &KeptScope::Tokens([token(2)].into()), Time(2)).expect("kept");
-        kept.replace(&holders(1, &[(5, 10.0)]), &KeptScope::Tokens([token(1)].into()), Time(3)).expect("kept");
+        kept.replace(&holders(1, &[(5, 10.0), (6, 1.0)]), &ReplaceScope::Tokens([token(1)].into()), Time(1)).expect("kept");
+        kept.replace(&holders(2, &[(5, 2.0)]), &ReplaceScope::Tokens([token(2)].into()), Time(2)).expect("kept");
+        kept.replace(&holders(1, &[(5, 10.0)]), &ReplaceScope::Tokens([token(1)].into()), Time(3)).expect("kept");
         let now = read(&file(folder.path(), "holders")).expect("read").expect("there");
         assert_eq!(now.height(), 2, "the holder that is gone is gone, and the other token's stays");
         let history = fs::read_dir(history_folder(folder.path(), "holders")).expect("a folder").count();
         assert_eq!(history, 3, "that a holder is gone is seen too");
         for time in 4..80 {
-            kept.replace(&holders(1, &[(5, f64::from(time))]), &KeptScope::Tokens([token(1)].into()), Time(time.into())).expect("kept");
+            kept.replace(&holders(1, &[(5, f64::from(time))]), &ReplaceScope::Tokens([token(1)].into()), Time(time.into())).expect("kept");
         }
         let snapshots: Vec<_> = fs::read_dir(history_folder(folder.path(), "holders")).expect("a folder").flatten().collect();
         assert!(snapshots.len() < SNAPSHOTS_MAX + 1);

@@ -12,7 +12,7 @@ use polars::prelude::DataFrame;
 use model::schema::{self, Kind, TableSchema};
 use source::provider::{Each, JsonAnswer, NextPage, Then};
 use wire::{
-    Fault, Wire,
+    Fault, RemoteClient,
     web::{WebAnswer, WebVersion},
 };
 
@@ -37,20 +37,20 @@ pub(crate) enum AskOutcome {
     Unchanged,
     /// The provider does not know the token or pool.
     Unknown,
-    Failed(AskFault),
+    Failed(FetchFault),
     Stopped,
 }
 
 /// Why something has no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct AskFault {
+pub(crate) struct FetchFault {
     /// For people; continues the name of the provider.
     pub(crate) reason: String,
     /// Whether the service answered, and this answer alone is no good.
     pub(crate) of_answer: bool,
 }
 
-impl AskFault {
+impl FetchFault {
     fn of_answer(reason: String) -> AskOutcome {
         AskOutcome::Failed(Self { reason, of_answer: true })
     }
@@ -70,12 +70,12 @@ pub(crate) struct FetchedRows {
     pub(crate) covered: Option<(i64, i64)>,
     pub(crate) version: WebVersion,
     /// Why further pages did not come.
-    pub(crate) fault: Option<AskFault>,
+    pub(crate) fault: Option<FetchFault>,
 }
 
 /// Who asks, and for which dataset.
 pub(crate) struct Asker<'a> {
-    pub(crate) wire: &'a Arc<Wire>,
+    pub(crate) wire: &'a Arc<RemoteClient>,
     pub(crate) dataset: &'a Path,
     pub(crate) known: Known,
     pub(crate) watch: Arc<dyn RefreshWatch>,
@@ -153,8 +153,8 @@ impl Asker<'_> {
     ) -> Result<Option<(PageRead, WebVersion)>, AskOutcome> {
         let other = elsewhere(self.wire, ask.provider);
         let Some(request) = ask.page(page, other.as_deref(), known) else { return Err(AskOutcome::Unknown) };
-        let failed = |fault: Fault| if fault == Fault::Stopped { AskOutcome::Stopped } else { AskFault::of_service(fault.to_string()) };
-        let host = origin(&request.url).ok_or_else(|| AskFault::of_service("has no valid URL"))?;
+        let failed = |fault: Fault| if fault == Fault::Stopped { AskOutcome::Stopped } else { FetchFault::of_service(fault.to_string()) };
+        let host = origin(&request.url).ok_or_else(|| FetchFault::of_service("has no valid URL"))?;
         self.wire.may_ask(self.dataset, &host).map_err(failed)?;
         let (watch, id) = (Arc::clone(&self.watch), ask.provider.id.clone());
         let waits = Arc::new(move |wait, asked| watch.waits(&id, wait, asked));
@@ -166,11 +166,11 @@ impl Asker<'_> {
                 WebAnswer::Body { bytes, version } => (bytes, version),
                 WebAnswer::Unchanged => return Ok(None),
                 WebAnswer::Unknown if ask.request.each == Each::Once => {
-                    return Err(AskFault::of_service("rejected the request; check the provider's description"));
+                    return Err(FetchFault::of_service("rejected the request; check the provider's description"));
                 }
                 WebAnswer::Unknown => return Err(AskOutcome::Unknown),
             };
-            let answer = JsonAnswer::read(&bytes).map_err(AskFault::of_answer)?;
+            let answer = JsonAnswer::read(&bytes).map_err(FetchFault::of_answer)?;
             match answer.refusal(&ask.request.refusals) {
                 None => {}
                 Some((Then::NoRows, _)) => return Ok(Some((PageRead { answer, rows: 0, bounds: BTreeMap::new() }, version))),
@@ -178,9 +178,9 @@ impl Asker<'_> {
                     self.pause(&ask.provider.id, WAIT * wait)?;
                     continue;
                 }
-                Some((_, said)) => return Err(AskFault::of_answer(format!("rejected the request: `{said}`"))),
+                Some((_, said)) => return Err(FetchFault::of_answer(format!("rejected the request: `{said}`"))),
             }
-            return self.take(ask, answer, bytes.len() as u64, fetched).map(|read| Some((read, version))).map_err(AskFault::of_answer);
+            return self.take(ask, answer, bytes.len() as u64, fetched).map(|read| Some((read, version))).map_err(FetchFault::of_answer);
         }
         Err(AskOutcome::Stopped)
     }

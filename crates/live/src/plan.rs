@@ -16,7 +16,7 @@ use source::{
     provider::{Each, FilledTable, NextPage, Provider, ProviderOrigin, ProviderRequest, Providers, named},
 };
 
-use wire::Wire;
+use wire::RemoteClient;
 
 use crate::{
     ask::{About, Ask, LiveToken, elsewhere, first_page, origin},
@@ -249,7 +249,7 @@ pub(crate) fn most_liquid(pools: &[PoolRow], token: Address, chain: &Chain) -> O
 }
 
 /// The hosts that a plan may ask, with the number of requests that are sure.
-pub(crate) fn hosts(plan: &[Wanted<'_>], wire: &Wire, hosts: &mut BTreeMap<String, u64>) {
+pub(crate) fn hosts(plan: &[Wanted<'_>], wire: &RemoteClient, hosts: &mut BTreeMap<String, u64>) {
     for wanted in plan {
         for (place, choice) in wanted.choices.iter().enumerate() {
             for ask in choice.pools.iter().chain(&choice.asks) {

@@ -20,17 +20,17 @@ use source::{
     provider::{Provider, Providers},
 };
 use store::{Dataset, frame_rows::FromFrame as _, order};
-use wire::{Wire, web::WebVersion};
+use wire::{RemoteClient, web::WebVersion};
 
 use crate::{
     ask::{Ask, LiveToken},
     held::Held,
-    kept::{Kept, KeptScope},
-    pages::{AskFault, AskOutcome, Asker},
+    kept::{Kept, ReplaceScope},
+    pages::{AskOutcome, Asker, FetchFault},
     plan::{self, Needs, ProviderChoice, Wanted, most_liquid},
     report::{RefreshError, RefreshReport, TableRefreshReport},
     rows::Known,
-    state::{AskRecord, RefreshLock, RefreshState, TableRefreshed},
+    state::{RefreshLock, RefreshState, RequestHistory, TableRefreshed},
     watch::RefreshWatch,
 };
 
@@ -47,7 +47,7 @@ pub struct RefreshContext<'a> {
     pub dataset: &'a Path,
     pub manifest: &'a Manifest,
     pub providers: &'a Providers,
-    pub wire: &'a Arc<Wire>,
+    pub wire: &'a Arc<RemoteClient>,
     pub market: &'a LiveMarket,
     pub watchlist: &'a [Address],
     pub now: Time,
@@ -304,13 +304,13 @@ impl Run<'_> {
                 }
                 AskOutcome::Unchanged => {
                     knows = true;
-                    held.asked.push((key, AskRecord { at: now.0, ..before }));
+                    held.asked.push((key, RequestHistory { at: now.0, ..before }));
                 }
                 AskOutcome::Unknown => {
                     let earlier =
                         held.asked.iter().rev().find(|(other, _)| *other == key).map(|(_, asked)| asked.clone()).unwrap_or(before);
                     // A part of what is known may be refused, as of times before it began.
-                    let asked = AskRecord { at: now.0, unknown: !earlier.gave, ..earlier };
+                    let asked = RequestHistory { at: now.0, unknown: !earlier.gave, ..earlier };
                     held.asked.push((key.clone(), asked));
                     unknown.insert(key);
                 }
@@ -325,7 +325,7 @@ impl Run<'_> {
     }
 
     /// Notes a failure. A service that is away, or answers oddly again and again, is not asked any more in this refresh.
-    fn fail(&mut self, provider: &Provider, fault: &AskFault, report: &mut TableRefreshReport) {
+    fn fail(&mut self, provider: &Provider, fault: &FetchFault, report: &mut TableRefreshReport) {
         let reason = format!("{} {}", provider.name, fault.reason);
         report.failure.get_or_insert_with(|| reason.clone());
         let odd = self.odd.entry(provider.id.clone()).or_default();
@@ -358,12 +358,12 @@ impl Run<'_> {
                 }
                 let found = most_liquid(&self.pools, token, chain);
                 if found.is_none() {
-                    held.asked.push((ask.key(), AskRecord { at: self.context.now.0, unknown: true, ..AskRecord::default() }));
+                    held.asked.push((ask.key(), RequestHistory { at: self.context.now.0, unknown: true, ..RequestHistory::default() }));
                 }
                 found.map_or(PoolFound::None, PoolFound::Pool)
             }
             AskOutcome::Unknown | AskOutcome::Unchanged => {
-                held.asked.push((ask.key(), AskRecord { at: self.context.now.0, unknown: true, ..AskRecord::default() }));
+                held.asked.push((ask.key(), RequestHistory { at: self.context.now.0, unknown: true, ..RequestHistory::default() }));
                 PoolFound::None
             }
             AskOutcome::Failed(fault) => {
@@ -386,10 +386,10 @@ impl Run<'_> {
             }
             let kept = Kept { dataset: self.context.dataset, schema: filled };
             let scope = match (table == schema.name, held.whole) {
-                (true, true) if table != "tokens" => KeptScope::All,
+                (true, true) if table != "tokens" => ReplaceScope::All,
                 // A list of holders is whole; of facts several requests give some columns each.
-                (true, false) if table == "holders" => KeptScope::Tokens(held.tokens.clone()),
-                _ => KeptScope::Keys,
+                (true, false) if table == "holders" => ReplaceScope::Tokens(held.tokens.clone()),
+                _ => ReplaceScope::Keys,
             };
             let done = if filled.grows == Grows::ByParts {
                 kept.append(frame, self.context.now)

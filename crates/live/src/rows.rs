@@ -13,9 +13,9 @@ use model::{
     address::Address,
     chain::Chain,
     findings::{Findings, Severity},
-    format::many,
+    format::plural,
     interval::Interval,
-    progress::Silent,
+    progress::NoProgress,
     scalar::Scalar,
     schema::{self, Need, TableSchema},
     time::{DAY_MS, MINUTE_MS},
@@ -109,7 +109,7 @@ fn read(
     let context = LoadContext {
         decimals: known.decimals.clone(),
         tokens: known.tokens.clone(),
-        ..LoadContext::new(folder, &manifest, &Silent, &cache)
+        ..LoadContext::new(folder, &manifest, &NoProgress, &cache)
     };
     let count = elements.len() as u64;
     // Looked up here: a reader takes a member that is not there for an empty one.
@@ -177,7 +177,7 @@ fn odd(findings: &Findings, bad: u64) -> Option<String> {
     let first = findings.kept().iter().find(|finding| finding.severity == Severity::Error).filter(|_| bad > 0)?;
     let column = first.column.as_ref().map_or_else(String::new, |column| format!(" `{column}`"));
     let value = first.value.as_ref().map_or_else(String::new, |value| format!(" (`{value}`)"));
-    Some(format!("excluded {}; the first:{column} {}{value}", many(bad, "row", "rows"), first.reason))
+    Some(format!("excluded {}; the first:{column} {}{value}", plural(bad, "row", "rows"), first.reason))
 }
 
 /// The least and the greatest value of a column, times in milliseconds; none where it has none.
@@ -227,7 +227,7 @@ fn until(frame: DataFrame, table: &str, present: Option<i64>, notes: &mut Vec<St
     if future == 0 {
         return Ok(frame);
     }
-    notes.push(format!("excluded {} dated in the future, according to this machine's clock", many(future, "candle", "candles")));
+    notes.push(format!("excluded {} dated in the future, according to this machine's clock", plural(future, "candle", "candles")));
     filtered(&frame, kept)
 }
 

@@ -33,7 +33,7 @@ pub struct RefreshState {
     pub tables: BTreeMap<String, TableRefreshed>,
     /// Records by request.
     #[serde(skip)]
-    pub(crate) asked: BTreeMap<String, AskRecord>,
+    pub(crate) asked: BTreeMap<String, RequestHistory>,
     /// The pool that a token's candles come from, by token and chain: they stay those of one pool.
     #[serde(skip)]
     pub(crate) pools: BTreeMap<String, String>,
@@ -58,7 +58,7 @@ pub struct TableRefreshed {
 /// What is known of one thing that was asked.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct AskRecord {
+pub(crate) struct RequestHistory {
     pub(crate) at: i64,
     /// The span that is covered, in milliseconds: nothing in it has to be asked again.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -116,7 +116,7 @@ impl RefreshState {
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 struct AskedFile<'a> {
-    asked: Cow<'a, BTreeMap<String, AskRecord>>,
+    asked: Cow<'a, BTreeMap<String, RequestHistory>>,
     pools: Cow<'a, BTreeMap<String, String>>,
 }
 
@@ -171,8 +171,8 @@ mod tests {
         drop(lock);
         assert!(RefreshLock::take(folder.path()).expect("free").is_some());
         let mut state = RefreshState::default();
-        state.asked.insert("a".to_owned(), AskRecord { at: 5, unknown: true, ..AskRecord::default() });
-        state.asked.insert("b".to_owned(), AskRecord { at: 5, covered: Some((1, 2)), ..AskRecord::default() });
+        state.asked.insert("a".to_owned(), RequestHistory { at: 5, unknown: true, ..RequestHistory::default() });
+        state.asked.insert("b".to_owned(), RequestHistory { at: 5, covered: Some((1, 2)), ..RequestHistory::default() });
         state.write(folder.path()).expect("written");
         let again = RefreshState::read(folder.path());
         assert_eq!(again, state);

@@ -35,7 +35,7 @@ use store::{Dataset, load::load};
 use tokendeck_live::{
     LiveMarket, LiveToken, RefreshContext, RefreshError, RefreshReport, RefreshState, RefreshWatch, Unwatched, hosts, refresh,
 };
-use wire::{Consent, MemoryLedger, Source, TimeoutsAndRetries, Wire, WireOptions};
+use wire::{Consent, MemoryLedger, RemoteClient, Source, TimeoutsAndRetries, WireOptions};
 
 use self::server::{Service, ServiceReply, Trouble};
 
@@ -87,15 +87,15 @@ const MARKET: &str = r#"
 struct Setup {
     folder: tempfile::TempDir,
     providers: Providers,
-    wire: Arc<Wire>,
+    wire: Arc<RemoteClient>,
     now: Time,
     watch: Arc<dyn RefreshWatch>,
 }
 
-fn wire(consent: Consent, sources: Vec<Source>) -> Arc<Wire> {
+fn wire(consent: Consent, sources: Vec<Source>) -> Arc<RemoteClient> {
     let ms = Duration::from_millis;
     let timeouts = TimeoutsAndRetries { connect_timeout: ms(500), read_timeout: ms(800), retries: 2, backoff: ms(1), backoff_max: ms(4) };
-    Wire::new(WireOptions { consent, sources, timeouts, ..WireOptions::default() }, Arc::new(MemoryLedger::default()))
+    RemoteClient::new(WireOptions { consent, sources, timeouts, ..WireOptions::default() }, Arc::new(MemoryLedger::default()))
 }
 
 fn provider(id: &str, text: &str, url: &str, origin: ProviderOrigin) -> Provider {
@@ -146,7 +146,7 @@ impl Setup {
     }
 
     fn dataset(&self) -> Dataset {
-        load(self.folder.path(), &model::progress::Silent).expect("a dataset")
+        load(self.folder.path(), &model::progress::NoProgress).expect("a dataset")
     }
 
     /// Days and closes of the token's candles.

@@ -21,14 +21,14 @@ pub type Annotations = BTreeMap<Address, TokenAnnotations>;
 #[serde(default)]
 pub struct TokenAnnotations {
     /// By descending price.
-    pub levels: Vec<OwnLevel>,
+    pub levels: Vec<UserLevel>,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub note: String,
 }
 
 /// A named price.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct OwnLevel {
+pub struct UserLevel {
     pub name: String,
     pub price: f64,
 }
@@ -37,14 +37,14 @@ pub struct OwnLevel {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Annotation {
     /// Sets the level of that name.
-    Level(OwnLevel),
+    Level(UserLevel),
     /// Removes the level of that name.
     NoLevel(String),
     /// Sets the note; an empty one removes it.
     Note(String),
 }
 
-impl OwnLevel {
+impl UserLevel {
     /// A level with a readable name (or its price, if the name is empty) and a price above zero; an error explains what to do.
     pub fn new(name: &str, price: f64) -> Result<Self, String> {
         let name = readable(name, NAME_CHARS_MAX);
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn annotations_are_set_replaced_and_removed_within_their_limits() {
         let (token, mut annotations) = (Address([1; 20]), Annotations::new());
-        let level = |name: &str, price| Annotation::Level(OwnLevel::new(name, price).expect("a level"));
+        let level = |name: &str, price| Annotation::Level(UserLevel::new(name, price).expect("a level"));
         for (name, price) in [("entry", 7.0), ("goal", 9.0), ("entry", 7.5)] {
             apply(&mut annotations, token, &level(name, price)).expect("set");
         }
@@ -127,7 +127,7 @@ mod tests {
         apply(&mut annotations, token, &Annotation::Note(String::new())).expect("removed");
         assert!(annotations.is_empty());
         for price in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            assert!(OwnLevel::new("a", price).is_err());
+            assert!(UserLevel::new("a", price).is_err());
         }
     }
 }

@@ -8,21 +8,21 @@ use std::{
 
 /// A value that accompanies a key without being part of it, because the rest of the key determines it: any two are equal.
 #[derive(Debug, Clone, Default)]
-pub struct BesideKey<T>(pub Arc<T>);
+pub struct IgnoredInKey<T>(pub Arc<T>);
 
-impl<T> PartialEq for BesideKey<T> {
+impl<T> PartialEq for IgnoredInKey<T> {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl<T> Eq for BesideKey<T> {}
+impl<T> Eq for IgnoredInKey<T> {}
 
-impl<T> Hash for BesideKey<T> {
+impl<T> Hash for IgnoredInKey<T> {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
-impl<T> Deref for BesideKey<T> {
+impl<T> Deref for IgnoredInKey<T> {
     type Target = Arc<T>;
 
     fn deref(&self) -> &Arc<T> {

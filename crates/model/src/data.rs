@@ -37,7 +37,7 @@ pub trait Data: fmt::Debug + Sync {
     /// Whether the table is loaded.
     fn has(&self, table: &str) -> bool;
     /// Whether the dataset is as of an earlier time and the rows of the table have no time, so that they are current instead.
-    fn is_of_today(&self, table: &str) -> bool;
+    fn lacks_history(&self, table: &str) -> bool;
     /// Whether the table exists and could not be read: its contents are unknown, which is not the same as missing.
     fn is_unreadable(&self, table: &str) -> bool;
     /// Whether `dataset.toml` declares the column approximate.

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::{
     address::Address,
-    beside_key::BesideKey,
+    beside_key::IgnoredInKey,
     chain_state::MissingState,
     holding::IndividualHolders,
-    table_ask::{AskKind, RowsPage, TableAsk},
+    table_ask::{AskKind, RowsPage, SourceQuery},
     transfer_sums::TransferPart,
 };
 
@@ -19,9 +19,9 @@ pub enum FetchKey {
     /// All rows of a token.
     Rows { table: &'static str, token: Address },
     /// Rows of a table, or metrics of them.
-    Table(Arc<TableAsk>),
+    Table(Arc<SourceQuery>),
     /// A token's balances, for a query about the token `about`: its own, or those of its liquidity pool.
-    Balances { token: Address, about: Address, individual: BesideKey<IndividualHolders> },
+    Balances { token: Address, about: Address, individual: IgnoredInKey<IndividualHolders> },
     /// Sums over a token's transfers, or some of them.
     Transfers { token: Address, part: TransferPart },
     /// Accounts and storage on the chain, for the execution of a token's contract.
@@ -56,12 +56,12 @@ impl FetchKey {
     /// A page of a token's rows in the table's order.
     pub fn page(table: &'static str, token: Address, skip: u64, count: u64, from_end: bool) -> Self {
         let page = RowsPage { sort: Vec::new(), after: Vec::new(), skip, count, from_end };
-        Self::Table(Arc::new(TableAsk { table, tokens: vec![token], condition: String::new(), wanted: AskKind::Page(page) }))
+        Self::Table(Arc::new(SourceQuery { table, tokens: vec![token], condition: String::new(), wanted: AskKind::Page(page) }))
     }
 
     /// The cache key of fetched balances.
     pub fn balances(token: Address, about: Address) -> Self {
-        Self::Balances { token, about, individual: BesideKey::default() }
+        Self::Balances { token, about, individual: IgnoredInKey::default() }
     }
 
     /// The key without the holders reported individually and without the addresses of a role, of which there may be as many as labels.
@@ -70,7 +70,7 @@ impl FetchKey {
         match self {
             Self::Balances { token, about, .. } => Self::balances(*token, *about),
             Self::Transfers { token, part: TransferPart::Sums(_) } => {
-                Self::Transfers { token: *token, part: TransferPart::Sums(BesideKey::default()) }
+                Self::Transfers { token: *token, part: TransferPart::Sums(IgnoredInKey::default()) }
             }
             key => key.clone(),
         }

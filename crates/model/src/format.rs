@@ -74,7 +74,7 @@ pub fn count(value: u64) -> String {
 }
 
 /// `1 note`, `3 notes`.
-pub fn many(number: u64, one: &str, more: &str) -> String {
+pub fn plural(number: u64, one: &str, more: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { more })
 }
 

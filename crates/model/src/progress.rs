@@ -18,9 +18,9 @@ pub struct Cancelled;
 
 /// An observer that ignores progress and never cancels.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Silent;
+pub struct NoProgress;
 
-impl LoadProgress for Silent {
+impl LoadProgress for NoProgress {
     fn step(&self, _: &str, _: u64, _: u64) -> Result<(), Cancelled> {
         Ok(())
     }

@@ -5,7 +5,7 @@ use crate::scalar::Scalar;
 
 /// A query of rows. How to phrase it for the source is up to the storage.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct TableAsk {
+pub struct SourceQuery {
     pub table: &'static str,
     /// Only rows of these tokens; empty means all tokens.
     pub tokens: Vec<Address>,

@@ -17,7 +17,7 @@ pub fn are_apart(a: Option<Time>, b: Option<Time>) -> bool {
 
 /// A column of `tokens` outside the schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OwnColumn {
+pub struct ExtraColumn {
     /// Name as in the file.
     pub name: &'static str,
     /// Common type of all its cells.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{
     address::Address,
-    beside_key::BesideKey,
+    beside_key::IgnoredInKey,
     time::{DAY_MS, Time},
 };
 
@@ -180,7 +180,7 @@ impl TransferContext {
 /// A part of the sums over a token's transfers.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum TransferPart {
-    Sums(BesideKey<TransferContext>),
+    Sums(IgnoredInKey<TransferContext>),
     /// What these addresses received minus what they sent.
     Replayed(Arc<[Address]>),
     /// The first successful transfers from one of these addresses to another.

@@ -27,16 +27,16 @@ use quick_cache::{Equivalent, sync::Cache};
 use tokio::sync::{broadcast, oneshot};
 
 use self::{
-    as_of::DecksAsOf,
+    as_of::PointInTimeServices,
     cached::{AnswerWeighter, BodyDates, CachedAnswer},
-    feed::{FeedDesk, FeedOptions},
-    generations::Generations,
+    feed::{FeedOptions, RefreshController},
+    generations::SnapshotRetention,
     load::LoadState,
     pending::{PendingAnswer, PendingResult},
     single_flight::SingleFlight,
 };
 use crate::question::{
-    Dated, Find, Question,
+    Dated, Find, Query,
     parameter::TokenNames,
     progress::Progress,
     snapshot::{AnswerSettings, Snapshot},
@@ -48,7 +48,7 @@ use model::{
     time::Time,
 };
 use store::cache::{CacheOptions, trim_heap};
-use wire::Wire;
+use wire::RemoteClient;
 
 /// Sizes and settings of the query service.
 #[derive(Debug, Clone)]
@@ -63,7 +63,7 @@ pub struct DeckOptions {
     /// The on-disk cache of large tables.
     pub cache: CacheOptions,
     /// Client for remote files; `None` restricts the service to local ones.
-    pub wire: Option<Arc<Wire>>,
+    pub wire: Option<Arc<RemoteClient>>,
     /// Live tables.
     pub feed: FeedOptions,
     /// What is later is not known; none: the present.
@@ -102,7 +102,7 @@ pub enum DeckEvent {
     FeedRefreshed { table: String, rows: u64 },
     /// It did not, or not all of it; carries the reason for the user.
     FeedFailed { table: String, reason: String },
-    /// A fetch began, goes on or waits: `Deck::feed_tables` says how far it is.
+    /// A fetch began, goes on or waits: `QueryService::feed_tables` says how far it is.
     FeedRunning,
     /// The record of all tokens on this timeframe was counted, or cannot be.
     RecordCounted(&'static str),
@@ -134,12 +134,12 @@ pub trait ErasedAnswer: Any + Send + Sync {
     fn any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
 }
 
-pub struct Deck {
-    this: Weak<Deck>,
+pub struct QueryService {
+    this: Weak<QueryService>,
     options: DeckOptions,
     current: RwLock<Option<Arc<Snapshot>>>,
     /// Those before it that are still answered from.
-    before: Mutex<Generations>,
+    before: Mutex<SnapshotRetention>,
     memo: Memo,
     single_flight: SingleFlight,
     quick: Arc<Lane>,
@@ -152,9 +152,9 @@ pub struct Deck {
     settings: RwLock<AnswerSettings>,
     /// Time of the last malloc trim.
     trimmed: Mutex<Instant>,
-    feed: Arc<FeedDesk>,
+    feed: Arc<RefreshController>,
     /// Decks of the same data as of some times.
-    as_of: Mutex<DecksAsOf>,
+    as_of: Mutex<PointInTimeServices>,
     /// Whether a thread counts records, of this deck or of one as of a time.
     counting: Arc<AtomicBool>,
 }
@@ -163,7 +163,7 @@ pub struct Deck {
 const TRIM_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Computes an answer; is told whether it may fetch rows.
-type Work<T> = Box<dyn FnMut(&Deck, &Progress, bool) -> Result<T> + Send>;
+type Work<T> = Box<dyn FnMut(&QueryService, &Progress, bool) -> Result<T> + Send>;
 
 /// Work for a lane, and who waits for it.
 struct Task<T> {
@@ -213,13 +213,13 @@ impl Lane {
     }
 }
 
-impl std::fmt::Debug for Deck {
+impl std::fmt::Debug for QueryService {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Deck").field("options", &self.options).finish_non_exhaustive()
     }
 }
 
-impl TokenNames for Deck {
+impl TokenNames for QueryService {
     fn token_named(&self, name: &str) -> Result<Option<Address>> {
         self.snapshot()?.token_named(name)
     }
@@ -233,7 +233,7 @@ impl TokenNames for Deck {
     }
 }
 
-impl Deck {
+impl QueryService {
     /// Creates a query service over the dataset in `folder`; nothing is read until `load`.
     pub fn new(folder: &Path, options: DeckOptions) -> std::result::Result<Arc<Self>, String> {
         let quick = Lane::new("question", options.workers, options.queue)?;
@@ -275,30 +275,30 @@ impl Deck {
     }
 
     /// Returns the cached answer to this question for the current generation.
-    pub fn cached<Q: Question>(&self, question: &Q) -> Option<Arc<CachedAnswer<Q::Answer>>> {
+    pub fn cached<Q: Query>(&self, question: &Q) -> Option<Arc<CachedAnswer<Q::Answer>>> {
         self.cached_by_key::<Q>(&*self.snapshot().ok()?, &question.key())
     }
 
     /// Like `cached`, by generation and question key; without a request body, the key is the canonical request.
-    pub fn cached_by_key<Q: Question>(&self, snapshot: &Snapshot, key: &str) -> Option<Arc<CachedAnswer<Q::Answer>>> {
+    pub fn cached_by_key<Q: Query>(&self, snapshot: &Snapshot, key: &str) -> Option<Arc<CachedAnswer<Q::Answer>>> {
         self.memo
             .get(&MemoKeyRef(snapshot.generation, snapshot.track_records.version(), key))
             .and_then(|cached| cached.any().downcast().ok())
     }
 
     /// Answers on the calling thread, from the cache if possible.
-    pub fn answer<Q: Question>(&self, question: &Q, progress: &Progress) -> Result<Arc<CachedAnswer<Q::Answer>>> {
+    pub fn answer<Q: Query>(&self, question: &Q, progress: &Progress) -> Result<Arc<CachedAnswer<Q::Answer>>> {
         let snapshot = self.snapshot()?;
         self.answer_from(&snapshot, question, progress)
     }
 
     /// Like `answer`, from a given generation, so that several questions see the same data.
-    pub fn answer_from<Q: Question>(&self, snapshot: &Snapshot, question: &Q, progress: &Progress) -> Result<Arc<CachedAnswer<Q::Answer>>> {
+    pub fn answer_from<Q: Query>(&self, snapshot: &Snapshot, question: &Q, progress: &Progress) -> Result<Arc<CachedAnswer<Q::Answer>>> {
         self.answered(snapshot, question, progress, true)
     }
 
     /// Errors: also rows that are missing, unless it `fetches`.
-    fn answered<Q: Question>(
+    fn answered<Q: Query>(
         &self,
         snapshot: &Snapshot,
         question: &Q,
@@ -338,13 +338,13 @@ impl Deck {
     }
 
     /// Runs a query on a thread pool. Dropping the result cancels it; `wake` is called once, when the result is ready.
-    pub fn ask<Q: Question>(self: &Arc<Self>, question: Q, wake: impl FnOnce() + Send + 'static) -> PendingAnswer<Q::Answer> {
+    pub fn ask<Q: Query>(self: &Arc<Self>, question: Q, wake: impl FnOnce() + Send + 'static) -> PendingAnswer<Q::Answer> {
         let heavy = question.heavy();
         self.spawn(heavy, move |deck, progress, fetches| deck.answered(&*deck.snapshot()?, &question, progress, fetches), wake)
     }
 
     /// Like `ask`, of a given generation.
-    pub fn ask_of<Q: Question>(
+    pub fn ask_of<Q: Query>(
         self: &Arc<Self>,
         snapshot: Arc<Snapshot>,
         question: Q,

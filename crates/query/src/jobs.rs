@@ -36,7 +36,7 @@ use self::{
     store::{HistoryLimits, JobDataset, JobStore, NewToken},
     worker::Workers,
 };
-use crate::{deck::Deck, question::parameter::clip};
+use crate::{deck::QueryService, question::parameter::clip};
 use model::error::{Code, Problem, Result};
 
 /// Maximum number of tokens per job.
@@ -157,7 +157,7 @@ pub struct Jobs {
 impl Jobs {
     /// Opens the store in `state_dir` and starts the workers. Jobs belong to the dataset they were made in, and so does the queue: while
     /// another process owns that of this dataset, this one only lists and creates jobs, and takes over when that process ends.
-    pub fn open(state_dir: &Path, deck: Arc<Deck>, options: JobOptions) -> std::result::Result<Arc<Self>, String> {
+    pub fn open(state_dir: &Path, deck: Arc<QueryService>, options: JobOptions) -> std::result::Result<Arc<Self>, String> {
         ::store::private_files::create_dir(state_dir)?;
         let owner = owner::Owner::new(state_dir, &alerts::open_dataset(&deck))?;
         let first = owner::first(state_dir)?;
@@ -170,7 +170,7 @@ impl Jobs {
     }
 
     /// Opens the store in `state_dir` to show its jobs: runs none, takes no queue and announces no trigger.
-    pub fn open_to_read(state_dir: &Path, deck: Arc<Deck>, options: JobOptions) -> std::result::Result<Arc<Self>, String> {
+    pub fn open_to_read(state_dir: &Path, deck: Arc<QueryService>, options: JobOptions) -> std::result::Result<Arc<Self>, String> {
         ::store::private_files::create_dir(state_dir)?;
         let (store, notice) = JobStore::open(&state_dir.join(STORE), false, options.limits())?;
         Ok(Arc::new(Self { workers: Workers::none(store, deck, options, owner::Owner::none(state_dir))?, notice, _first: None }))

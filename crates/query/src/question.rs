@@ -66,7 +66,7 @@ pub enum Dated {
 }
 
 /// A request that is answered from one dataset generation.
-pub trait Question: Request {
+pub trait Query: Request {
     type Answer: Serialize + JsonSchema + Send + Sync + 'static;
     /// The OpenAPI operation id; also its name in logs and metrics.
     const NAME: &'static str;
@@ -118,7 +118,7 @@ pub trait Question: Request {
 }
 
 /// A query with a JSON body.
-pub trait BodyQuestion: Question {
+pub trait BodyQuestion: Query {
     /// Parses parameters and body. Errors: those of the parameters, then of the body's members.
     fn parse_request(arguments: &Arguments<'_>, body: &[u8]) -> Result<Self>;
 
@@ -147,7 +147,7 @@ mod tests {
     //! Fixtures for the tests of questions.
 
     use super::{
-        Question,
+        Query,
         parameter::Arguments,
         progress::Progress,
         request::Request,
@@ -166,7 +166,7 @@ mod tests {
     }
 
     /// Parses and answers the request.
-    pub(super) fn answered<Q: Question>(snapshot: &Snapshot, path: &[(&str, &str)], query: &str) -> Result<Q::Answer> {
+    pub(super) fn answered<Q: Query>(snapshot: &Snapshot, path: &[(&str, &str)], query: &str) -> Result<Q::Answer> {
         parsed::<Q>(path, query)?.answer(snapshot, &Progress::default())
     }
 

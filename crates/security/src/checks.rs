@@ -174,8 +174,8 @@ pub fn executed(report: &CodeReport, log: &mut CheckLog) {
         if !ran {
             log.unsure(code, &undone);
         } else if !TRADED.contains(&code) {
-            let calls = model::format::many(report.calls, "call", "calls");
-            log.saw(code, format!("{} ({}, {calls})", code.passed(), model::format::many(functions as u64, "function", "functions")));
+            let calls = model::format::plural(report.calls, "call", "calls");
+            log.saw(code, format!("{} ({}, {calls})", code.passed(), model::format::plural(functions as u64, "function", "functions")));
         }
     }
     if let (Some(_), SaleState::Depends(why)) = (&report.simulation, &report.sale) {

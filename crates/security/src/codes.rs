@@ -71,7 +71,7 @@ enum Nature {
     Fatal,
     Behaviour,
     /// An owner privilege: discounted by who holds it.
-    Power,
+    Privilege,
 }
 
 /// Table row of a code.
@@ -125,16 +125,16 @@ codes! {
     BuyTax "BUY_TAX" Code Cost Behaviour 0.9 "Buy tax" "buys are taxed; fatal above 50%" "buys are not taxed";
     SellTax "SELL_TAX" Code Cost Behaviour 0.9 "Sell tax" "sells are taxed; fatal above 50%" "sells are not taxed";
     PublicDrain "PUBLIC_DRAIN" Code Change Fatal 0.9 "Anyone can take tokens" "anyone can take a holder's tokens" "no outside caller could take a holder's tokens";
-    OwnerDrain "OWNER_DRAIN" Code Change Power 0.8 "Owner can take tokens" "the owner can take tokens from a holder or the pool" "no owner call took other holders' tokens";
+    OwnerDrain "OWNER_DRAIN" Code Change Privilege 0.8 "Owner can take tokens" "the owner can take tokens from a holder or the pool" "no owner call took other holders' tokens";
     EventLie "EVENT_LIE" Code Hold Behaviour 0.8 "False Transfer events" "Transfer events don't match the actual transfers" "Transfer events match the actual transfers";
     HiddenMint "HIDDEN_MINT" Code Change Behaviour 0.8 "Hidden minting" "supply or the owner's balance can grow without a Transfer event" "no balance grew without a Transfer event";
-    TaxRaisable "TAX_RAISABLE" Code Cost Power 0.6 "Owner can raise tax" "the owner can raise the tax by 20 percentage points or more" "no owner call raised the tax";
+    TaxRaisable "TAX_RAISABLE" Code Cost Privilege 0.6 "Owner can raise tax" "the owner can raise the tax by 20 percentage points or more" "no owner call raised the tax";
     OwnershipReturns "OWNERSHIP_RETURNS" Code Change Behaviour 0.6 "Renouncing not final" "an owner privilege survives renouncing ownership" "no privilege survived renouncing ownership";
-    Blacklist "BLACKLIST" Code Sell Power 0.4 "Owner can blacklist" "the owner can block an individual holder from selling" "no owner call blocked an individual holder";
-    ExternalGate "EXTERNAL_GATE" Code Sell Power 0.4 "External transfer gate" "transfers depend on another contract that the owner chooses" "transfers \
+    Blacklist "BLACKLIST" Code Sell Privilege 0.4 "Owner can blacklist" "the owner can block an individual holder from selling" "no owner call blocked an individual holder";
+    ExternalGate "EXTERNAL_GATE" Code Sell Privilege 0.4 "External transfer gate" "transfers depend on another contract that the owner chooses" "transfers \
         don't depend on a contract that the owner chooses";
-    PersonalTax "PERSONAL_TAX" Code Sell Power 0.4 "Owner can tax one holder" "the owner can raise one holder's tax by 20 percentage points or more" "no owner call raised the tax of one holder alone";
-    LimitChangeable "LIMIT_CHANGEABLE" Code Sell Power 0.15 "Owner can lower limit" "the owner can lower the maximum sell" "no owner call lowered the maximum sell";
+    PersonalTax "PERSONAL_TAX" Code Sell Privilege 0.4 "Owner can tax one holder" "the owner can raise one holder's tax by 20 percentage points or more" "no owner call raised the tax of one holder alone";
+    LimitChangeable "LIMIT_CHANGEABLE" Code Sell Privilege 0.15 "Owner can lower limit" "the owner can lower the maximum sell" "no owner call lowered the maximum sell";
     Whitelist "WHITELIST" Code Sell Behaviour 0.0 "Tax exemptions" "the owner can exempt addresses from the tax (information only)" "no owner call exempted an address from a tax";
     ExternalCall "EXTERNAL_CALL" Code Change Behaviour 0.0 "External call" "a transfer calls another contract (information only)" "a transfer calls no other contract";
     Impersonates "IMPERSONATES" Code Likeness Behaviour 0.5 "Impersonates a token" "the token uses the name or symbol of a token with at \
@@ -144,12 +144,12 @@ codes! {
         call sent away the contract's coins with SELFDESTRUCT";
     DelegatecallAny "DELEGATECALL_ANY" Code Change Behaviour 0.4 "Runs the caller's code" "the contract can execute caller-supplied code" "no call executed caller-supplied code";
     PublicMint "PUBLIC_MINT" Code Change Behaviour 0.3 "Anyone can mint" "anyone can mint for free" "no outside caller could mint for free";
-    BuyBlockable "BUY_BLOCKABLE" Code Sell Power 0.25 "Owner can block buys" "the owner can block all buys" "no owner call blocked all buys";
-    Pausable "PAUSABLE" Code Sell Power 0.15 "Owner can block sells" "the owner can block all sells" "no owner call blocked all sells";
-    Proxy "PROXY" Code Change Power 0.15 "Proxy contract" "its code can be replaced (proxy)" "the contract does not delegate its \
+    BuyBlockable "BUY_BLOCKABLE" Code Sell Privilege 0.25 "Owner can block buys" "the owner can block all buys" "no owner call blocked all buys";
+    Pausable "PAUSABLE" Code Sell Privilege 0.15 "Owner can block sells" "the owner can block all sells" "no owner call blocked all sells";
+    Proxy "PROXY" Code Change Privilege 0.15 "Proxy contract" "its code can be replaced (proxy)" "the contract does not delegate its \
         behavior to another contract";
     OwnerRescue "OWNER_RESCUE" Code Change Behaviour 0.0 "Owner can rescue tokens" "the owner can withdraw tokens sent to the contract by mistake (information only)" "no owner call withdrew the contract's own tokens";
-    OwnerMint "OWNER_MINT" Code Change Power 0.08 "Owner can mint" "the owner can mint, with a Transfer event" "no owner call minted tokens";
+    OwnerMint "OWNER_MINT" Code Change Privilege 0.08 "Owner can mint" "the owner can mint, with a Transfer event" "no owner call minted tokens";
     Unverified "UNVERIFIED" Code Maker Behaviour 0.08 "Source code unknown" "its source code is not in the dataset" "its source code is known (contracts)";
     LiquidityPulled "LIQUIDITY_PULLED" Transactions Liquidity Behaviour 0.8 "Liquidity removed" "most of a pool's liquidity was removed \
         within a day" "no pool lost most of its liquidity within a day";
@@ -201,7 +201,7 @@ impl AnomalyCode {
 
     /// Whether it is an owner privilege: its strength is discounted by who holds it.
     pub fn is_power(self) -> bool {
-        self.row().nature == Nature::Power
+        self.row().nature == Nature::Privilege
     }
 
     /// Title in words, such as `Selling blocked`.

@@ -255,7 +255,7 @@ impl Data for FakeData {
         !self.unreadable.contains(&table)
     }
 
-    fn is_of_today(&self, table: &str) -> bool {
+    fn lacks_history(&self, table: &str) -> bool {
         self.of_today.contains(&table)
     }
 

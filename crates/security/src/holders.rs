@@ -202,7 +202,7 @@ fn sybil(facts: &Facts<'_>, spread: &Spread, log: &mut CheckLog) -> Option<Anoma
 
 fn few(spread: &Spread, log: &mut CheckLog) -> Option<Anomaly> {
     let count = spread.known_count as f64;
-    let sentence = format!("{} (holders)", model::format::many(spread.known_count, "holder", "holders"));
+    let sentence = format!("{} (holders)", model::format::plural(spread.known_count, "holder", "holders"));
     log.saw(AnomalyCode::FewHolders, &*sentence);
     log.prove_by(AnomalyCode::FewHolders, "the largest holders", rows(spread.shares.iter().take(super::EVIDENCE_ROWS_MAX)));
     (count < FEW).then(|| Anomaly::new(AnomalyCode::FewHolders, 1.0 - count / FEW, sentence).figure("holders", count))

@@ -20,7 +20,7 @@ const WEEK_MS: f64 = 7.0 * DAY_MS as f64;
 
 /// Liquidity removed within a day.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Pull {
+pub struct LiquidityRemoval {
     /// Fraction of the pool's largest liquidity before it.
     pub share: f64,
     pub at: Moment,
@@ -56,7 +56,7 @@ pub fn one_way(buys: u64, two_way: f64) -> Option<f64> {
 }
 
 #[derive(Debug, Default)]
-pub struct PoolStory {
+pub struct PoolHistory {
     pub first_liquidity: Option<Moment>,
     pub last: Option<Time>,
     pub buys: u64,
@@ -66,7 +66,7 @@ pub struct PoolStory {
     pub paid_out: f64,
     pub mints: u64,
     pub burns: u64,
-    pub worst_pull: Option<Pull>,
+    pub worst_pull: Option<LiquidityRemoval>,
     /// Tokens added as liquidity, by hour.
     pub added: BTreeMap<i64, f64>,
     /// Blocks of liquidity events.
@@ -81,7 +81,7 @@ pub struct PoolStory {
     recent: VecDeque<(i64, f64, f64)>,
 }
 
-impl PoolStory {
+impl PoolHistory {
     /// Processes the next event.
     pub fn see(&mut self, event: &PoolEventRow, side: ReserveSide) {
         self.last = self.last.max(Some(event.timestamp));
@@ -155,7 +155,7 @@ impl PoolStory {
         let share = if peak > 0.0 { (liquidity / peak).clamp(0.0, 1.0) } else { 0.0 };
         if self.worst_pull.is_none_or(|worst| share > worst.share) {
             let since = self.recent.front().map_or(at.time, |(time, ..)| Time(*time));
-            self.worst_pull = Some(Pull { share, at, since, tokens });
+            self.worst_pull = Some(LiquidityRemoval { share, at, since, tokens });
         }
     }
 
@@ -207,7 +207,7 @@ mod tests {
         };
         let events = [event(0, "mint", (100.0, 100.0), 10.0), event(2, "swap", (90.0, 112.0), 0.0), event(4, "burn", (45.0, 56.0), 5.0)];
         let told = |side| {
-            let mut story = PoolStory::default();
+            let mut story = PoolHistory::default();
             for event in &events {
                 story.see(event, side);
             }

@@ -15,7 +15,7 @@ use super::{
     Anomaly, AnomalyCode, EvidenceRow, Part,
     check_log::{CheckLog, NeededInput},
     facts::Facts,
-    pool_story::{PoolStory, ReserveSide},
+    pool_story::{PoolHistory, ReserveSide},
 };
 use model::{
     error::Result,
@@ -37,13 +37,13 @@ pub struct Transactions {
     pub last: Option<Time>,
     pub unfinished: Vec<String>,
     /// Histories of the pools, in the order of `Facts::pools`.
-    pub pools: Vec<PoolStory>,
+    pub pools: Vec<PoolHistory>,
 }
 
 /// Input of the checks.
 struct CheckInput<'a> {
     facts: &'a Facts<'a>,
-    pools: Vec<PoolStory>,
+    pools: Vec<PoolHistory>,
     digest: TransferDigest,
     log: CheckLog,
 }
@@ -79,12 +79,12 @@ pub fn examine(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Resu
     Ok(Transactions { blind: false, anomalies, log, last: digest.sums.last, unfinished, pools })
 }
 
-fn pool_stories(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Result<Vec<PoolStory>> {
+fn pool_stories(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Result<Vec<PoolHistory>> {
     let mut stories = Vec::new();
     for pool in &facts.pools {
         let row = facts.dataset.pools_of(&facts.address).find(|row| row.address == *pool);
         let side = row.map_or(ReserveSide::Neither, |row| ReserveSide::of(&facts.address, row));
-        let mut story = PoolStory::default();
+        let mut story = PoolHistory::default();
         for chunk in facts.dataset.pool_events().chunks(pool) {
             step(0, 0)?;
             for event in &chunk {

@@ -12,7 +12,7 @@ use model::locks::Locked as _;
 const KEPT: u64 = 1 << 20;
 
 /// A byte stream that keeps its beginning.
-pub struct Forward {
+pub struct BufferedStream {
     state: Mutex<State>,
 }
 
@@ -23,7 +23,7 @@ struct State {
     at: u64,
 }
 
-impl Forward {
+impl BufferedStream {
     pub fn new(reader: Box<dyn Read + Send>) -> Self {
         Self { state: Mutex::new(State { reader, kept: Vec::new(), at: 0 }) }
     }
@@ -52,7 +52,7 @@ impl State {
     }
 }
 
-impl ReadAt for Forward {
+impl ReadAt for BufferedStream {
     /// The length is unknown before the end.
     fn bytes(&self) -> io::Result<u64> {
         Ok(u64::MAX)
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn only_the_beginning_can_be_read_again() {
         let all: Vec<u8> = (0..3 * KEPT as usize).map(|i| (i % 251) as u8).collect();
-        let forward = Forward::new(Box::new(io::Cursor::new(all.clone())));
+        let forward = BufferedStream::new(Box::new(io::Cursor::new(all.clone())));
         let read = |at: usize, length: usize| {
             let mut buffer = vec![0; length];
             forward.read_exact_at(&mut buffer, at as u64).map(|()| assert_eq!(buffer, all[at..at + length], "{at} {length}"))

@@ -17,7 +17,7 @@ use super::{
     read_at::ReadAt,
 };
 use model::locks::Locked as _;
-use wire::{ByteSink, Fault, Object, PartFetch, Wire};
+use wire::{ByteSink, Fault, Object, PartFetch, RemoteClient};
 
 /// Maximum bytes of a range request.
 pub const PART: u64 = 8 << 20;
@@ -39,7 +39,7 @@ pub struct FetchState {
 
 /// A remote object as a file.
 pub struct RemoteFile {
-    wire: Arc<Wire>,
+    wire: Arc<RemoteClient>,
     object: Object,
     shared: Arc<Shared>,
     watch: Arc<FetchState>,
@@ -90,7 +90,7 @@ impl ByteSink for Shared {
 impl RemoteFile {
     /// Opens the object with its parts on disk; no request is sent yet.
     pub fn open(
-        wire: &Arc<Wire>,
+        wire: &Arc<RemoteClient>,
         cache: Option<&Path>,
         object: &Object,
         watch: Arc<FetchState>,

@@ -16,7 +16,7 @@ use std::{
 pub use self::{
     answer::JsonAnswer,
     request::{Each, FilledTable, NextPage, ProviderRequest, RefusalSign, Then},
-    template::{Hole, Template, expand},
+    template::{Placeholder, Template, expand},
 };
 use crate::read_text;
 use model::{

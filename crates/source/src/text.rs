@@ -10,7 +10,7 @@ use std::{
 
 use encoding_rs::{Decoder, Encoding, UTF_8};
 use flate2::bufread::GzDecoder;
-use model::format::many;
+use model::format::plural;
 
 /// Maximum length of a record: a file without line ends must not fill the memory.
 pub(super) const RECORD_MAX: usize = 16 << 20;
@@ -279,7 +279,7 @@ impl Input {
     pub(super) fn notes(&self) -> Vec<String> {
         let bytes = self.behind.load(Ordering::Relaxed);
         let one = "byte after the compressed text is not gzip and is ignored";
-        let note = || format!("warning: {}", many(bytes, one, "bytes after the compressed text are not gzip and are ignored"));
+        let note = || format!("warning: {}", plural(bytes, one, "bytes after the compressed text are not gzip and are ignored"));
         (bytes > 0).then(note).into_iter().collect()
     }
 

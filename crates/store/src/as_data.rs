@@ -38,7 +38,7 @@ impl Data for Dataset {
         fn token_position(&self, address: &Address) -> Option<usize>;
         fn own_cells(&self, place: usize) -> Vec<(&'static str, Scalar<'static>)>;
         fn has(&self, table: &str) -> bool;
-        fn is_of_today(&self, table: &str) -> bool;
+        fn lacks_history(&self, table: &str) -> bool;
         fn is_unreadable(&self, table: &str) -> bool;
         fn is_approximate(&self, table: &str, column: &str) -> bool;
         fn kols_of(&self, token: &Address) -> &[KolRow];

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use polars::prelude::{BooleanChunked, Column, DataFrame, IdxCa, NewChunkedArray as _, PlSmallStr, PolarsResult};
 
-use crate::live::{GONE, OBSERVED_AT, with_gone};
+use crate::live::{GONE, OBSERVED_AT, with_removed_rows};
 use crate::{Dataset, Storage, Table, frame_rows::FrameColumns, order, parquet_files::parquet_rows};
 use model::{
     interval::Interval,
@@ -54,7 +54,7 @@ impl Dataset {
     }
 
     /// Whether the rows of the table are current instead of as of the time, because none has a time.
-    pub fn is_of_today(&self, table: &str) -> bool {
+    pub fn lacks_history(&self, table: &str) -> bool {
         self.as_of.as_ref().is_some_and(|as_of| as_of.unknown.contains(&table))
     }
 
@@ -132,7 +132,7 @@ impl Dataset {
         for file in &files {
             let frame =
                 parquet_rows(file, HISTORY_BYTES_MAX).unwrap_or_else(|| Err("a file of its history is missing or too large".to_owned()))?;
-            seen.push(cut(RowTime::At(OBSERVED_AT), &frame, time, first).and_then(with_gone).map_err(|error| error.to_string())?);
+            seen.push(cut(RowTime::At(OBSERVED_AT), &frame, time, first).and_then(with_removed_rows).map_err(|error| error.to_string())?);
         }
         let state = || {
             let Some(whole) = order::whole(seen)? else { return Ok(table.frame().head(Some(0))) };

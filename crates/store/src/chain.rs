@@ -34,7 +34,7 @@ use model::{
     progress::LoadProgress,
     time::Time,
 };
-use wire::{Fault, Wire};
+use wire::{Fault, RemoteClient};
 
 /// Limit of the states kept in memory; states in use don't count.
 const BYTES_MAX: u64 = 64 << 20;
@@ -104,7 +104,7 @@ impl HeldStates {
 
 impl ChainStates {
     /// State from the node of this name in config.toml; sends no request.
-    pub fn new(wire: &Arc<Wire>, dataset: &Path, source: &str) -> Self {
+    pub fn new(wire: &Arc<RemoteClient>, dataset: &Path, source: &str) -> Self {
         let nodes = ChainNodes::new(wire, dataset, source);
         Self {
             begun: now(),

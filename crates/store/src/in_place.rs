@@ -26,7 +26,7 @@ use model::{
     locks::Locked as _,
     progress::LoadProgress,
     rows::{FromColumns as _, HolderRow},
-    table_ask::TableAsk,
+    table_ask::SourceQuery,
     transfer_sums::{TransferAnswer, TransferPart},
 };
 
@@ -124,7 +124,7 @@ pub trait Fetch: Send + Sync + fmt::Debug {
     fn charts(&self, tokens: &[Address], version: RowsVersion, progress: &dyn LoadProgress) -> Result<Charts, FetchError>;
 
     /// The rows of a page with these columns, exactly as many as were counted; they are fetched while they are written.
-    fn rows(self: Arc<Self>, ask: Arc<TableAsk>, version: RowsVersion, columns: Vec<&'static str>) -> Box<dyn RowBatches>;
+    fn rows(self: Arc<Self>, ask: Arc<SourceQuery>, version: RowsVersion, columns: Vec<&'static str>) -> Box<dyn RowBatches>;
 }
 
 /// A cache entry: `strong` keeps it in the cache, `weak` finds it while any question still uses it.
@@ -318,7 +318,7 @@ impl InPlaceCache {
     }
 
     /// The rows of a page with these columns, exactly as many as were counted; they are fetched while they are written.
-    pub fn rows(&self, ask: TableAsk, columns: Vec<&'static str>) -> Box<dyn RowBatches> {
+    pub fn rows(&self, ask: SourceQuery, columns: Vec<&'static str>) -> Box<dyn RowBatches> {
         let version = self.version(&ask.tokens);
         Arc::clone(&self.fetch).rows(Arc::new(ask), version, columns)
     }

@@ -57,7 +57,7 @@ use model::{
     schema::{TABLES, TableSchema},
     table_state::TableState,
     time::Time,
-    token::{OwnColumn, Token, merge_tokens},
+    token::{ExtraColumn, Token, merge_tokens},
     yield_rows::YieldDay,
 };
 use source::field_hash::FieldHash;
@@ -85,7 +85,7 @@ pub struct Dataset {
     tokens: Vec<Token>,
     token_index: HashMap<Address, usize>,
     token_others: DataFrame,
-    own_columns: Vec<OwnColumn>,
+    own_columns: Vec<ExtraColumn>,
     kols: ByToken<KolRow>,
     posts: ByToken<Post>,
     posts_newest: newest::Newest,
@@ -128,7 +128,7 @@ impl Dataset {
         if let Some(table) = dataset.table("tokens").filter(|table| table.others.width() > 0) {
             let addresses: Vec<String> = tokens.iter().map(|token| token.row.token_address.to_string()).collect();
             let others = load::others::by_token(table.frame(), &table.others, &addresses);
-            let own = |column: &Column| Some(OwnColumn { name: names::intern(column.name())?, kind: cell::kind_of(column) });
+            let own = |column: &Column| Some(ExtraColumn { name: names::intern(column.name())?, kind: cell::kind_of(column) });
             dataset.own_columns = others.columns().iter().filter_map(own).collect();
             dataset.token_others = others;
         }
@@ -193,13 +193,13 @@ impl Dataset {
     }
 
     /// Names and types of the columns of `token_others`.
-    pub fn own_columns(&self) -> &[OwnColumn] {
+    pub fn own_columns(&self) -> &[ExtraColumn] {
         &self.own_columns
     }
 
     /// Non-empty cells outside the schema of the token at index `place` of `tokens()`.
     pub fn own_cells(&self, place: usize) -> Vec<(&'static str, Scalar<'static>)> {
-        let cell = |column: &OwnColumn| (column.name, cell::in_frame(&self.token_others, column.name, place));
+        let cell = |column: &ExtraColumn| (column.name, cell::in_frame(&self.token_others, column.name, place));
         self.own_columns.iter().map(cell).filter(|(_, value)| *value != Scalar::Missing).collect()
     }
 

@@ -12,7 +12,7 @@ pub const OBSERVED_AT: &str = "observed_at";
 pub const GONE: &str = "gone";
 
 /// A history frame with the column `gone`, which files of earlier versions lack; other frames unchanged.
-pub fn with_gone(mut frame: DataFrame) -> PolarsResult<DataFrame> {
+pub fn with_removed_rows(mut frame: DataFrame) -> PolarsResult<DataFrame> {
     if frame.column(OBSERVED_AT).is_ok() && frame.column(GONE).is_err() {
         frame.with_column(Column::new(GONE.into(), vec![false; frame.height()]))?;
     }

@@ -50,7 +50,7 @@ use crate::{
 use model::{
     address::Address,
     command_line::shell_word,
-    progress::{Cancelled, LoadProgress, Silent},
+    progress::{Cancelled, LoadProgress, NoProgress},
     schema::{TABLES, TableSchema},
     table_state::TableState,
 };
@@ -58,7 +58,7 @@ use source::{
     locate,
     manifest::{self, Manifest},
 };
-use wire::Wire;
+use wire::RemoteClient;
 
 /// Reason why no dataset was loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,7 +115,7 @@ pub struct LoadContext<'a> {
     pub progress: &'a dyn LoadProgress,
     pub cache: &'a CacheOptions,
     /// Fetches remote files; if `None`, only local files are read.
-    pub wire: Option<&'a Arc<Wire>>,
+    pub wire: Option<&'a Arc<RemoteClient>>,
     /// Whether text files may grow during the load: they are then read up to the last whole line they had at its start.
     pub growing: bool,
     /// Decimals of each token; `None` where its rows disagree. Empty while the tokens themselves are read.
@@ -172,7 +172,7 @@ pub fn load_with(folder: &Path, cache: &CacheOptions, progress: &dyn LoadProgres
 pub fn load_as(
     folder: &Path,
     cache: &CacheOptions,
-    wire: Option<&Arc<Wire>>,
+    wire: Option<&Arc<RemoteClient>>,
     progress: &dyn LoadProgress,
     early: Option<&dyn Fn(Dataset)>,
     growing: bool,
@@ -216,7 +216,7 @@ pub fn load_as(
 /// Loads the tokens and the named tables only, from local files.
 pub fn load_tables(folder: &Path, names: &[&str], cache: &CacheOptions) -> Result<Dataset, LoadError> {
     let (real, text, manifest) = open(folder)?;
-    let mut context = LoadContext::new(&real, &manifest, &Silent, cache);
+    let mut context = LoadContext::new(&real, &manifest, &NoProgress, cache);
     let tokens = load_tokens(&context, &folder.display().to_string())?;
     context.decimals = decimals(tokens.frame());
     context.tokens = addresses(tokens.frame());
@@ -244,7 +244,7 @@ fn open(folder: &Path) -> Result<(PathBuf, String, Manifest), LoadError> {
 }
 
 /// What a node says of the chain, where `dataset.toml` names one for the contracts.
-fn chain_states(folder: &Path, manifest: &Manifest, wire: &Arc<Wire>) -> Option<Arc<ChainStates>> {
+fn chain_states(folder: &Path, manifest: &Manifest, wire: &Arc<RemoteClient>) -> Option<Arc<ChainStates>> {
     let source = manifest.tables.get("contracts")?.node.as_deref()?;
     Some(Arc::new(ChainStates::new(wire, folder, source)))
 }

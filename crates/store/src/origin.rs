@@ -6,7 +6,7 @@ use std::path::Path;
 use polars::prelude::{KeyValueMetadata, ParquetReader, SerReader};
 use serde::{Deserialize, Serialize};
 
-use model::{address::Address, format::many};
+use model::{address::Address, format::plural};
 use source::decode::guarded;
 
 /// Key of the Parquet metadata.
@@ -68,7 +68,7 @@ pub fn told(path: &Path) -> Vec<String> {
     if left > 0 {
         told.insert(
             0,
-            format!("{} imported with options or assumptions, before those below", many(left as u64, "more file was", "more files were")),
+            format!("{} imported with options or assumptions, before those below", plural(left as u64, "more file was", "more files were")),
         );
     }
     told

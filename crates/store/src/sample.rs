@@ -1,7 +1,7 @@
 //! A dataset for unit tests, written as CSV and loaded like a user's files.
 
 use crate::{Dataset, load};
-use model::progress::Silent;
+use model::progress::NoProgress;
 
 /// Loads tables given as (name, CSV text). Lines may be indented, and `0x1` is padded to an address of 40 digits.
 ///
@@ -13,7 +13,7 @@ pub fn dataset(tables: &[(&str, &str)]) -> Dataset {
         let lines: Vec<String> = text.lines().map(|line| line.trim().split(',').map(cell).collect::<Vec<_>>().join(",")).collect();
         std::fs::write(folder.path().join(format!("{name}.csv")), lines.join("\n") + "\n").expect("a file");
     }
-    load::load(folder.path(), &Silent).expect("a dataset")
+    load::load(folder.path(), &NoProgress).expect("a dataset")
 }
 
 fn cell(text: &str) -> String {

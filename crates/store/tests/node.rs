@@ -18,7 +18,7 @@ use model::{
     address::Address,
     chain_state::{ChainState, EventFilter, MissingState},
     data::Data as _,
-    progress::{Cancelled, LoadProgress, Silent},
+    progress::{Cancelled, LoadProgress, NoProgress},
 };
 use tokendeck_store::{
     Dataset,
@@ -26,7 +26,7 @@ use tokendeck_store::{
     in_place::FetchError,
     load::{load_as, origins_to_agree},
 };
-use wire::{Consent, MemoryLedger, Source, SourceKind, TimeoutsAndRetries, Wire, WireOptions};
+use wire::{Consent, MemoryLedger, RemoteClient, Source, SourceKind, TimeoutsAndRetries, WireOptions};
 
 use self::server::{FakeNode, NodeTrouble};
 
@@ -39,13 +39,13 @@ fn source(name: &str, url: &str) -> Source {
     Source { name: name.into(), kind: SourceKind::Node, url: url.into(), chain: "eth".into(), timeout_seconds: 1, ..Source::default() }
 }
 
-fn wire_of(sources: Vec<Source>, consent: Consent) -> Arc<Wire> {
+fn wire_of(sources: Vec<Source>, consent: Consent) -> Arc<RemoteClient> {
     let ms = Duration::from_millis;
     let timeouts = TimeoutsAndRetries { connect_timeout: ms(500), read_timeout: ms(500), retries: 2, backoff: ms(1), backoff_max: ms(4) };
-    Wire::new(WireOptions { consent, sources, timeouts, ..WireOptions::default() }, Arc::new(MemoryLedger::default()))
+    RemoteClient::new(WireOptions { consent, sources, timeouts, ..WireOptions::default() }, Arc::new(MemoryLedger::default()))
 }
 
-fn wire(node: &FakeNode) -> Arc<Wire> {
+fn wire(node: &FakeNode) -> Arc<RemoteClient> {
     wire_of(vec![source("mainnet", &node.url())], Consent::Always)
 }
 
@@ -56,8 +56,8 @@ fn folder(tokens: &str) -> tempfile::TempDir {
     folder
 }
 
-fn load(folder: &Path, wire: &Arc<Wire>) -> Dataset {
-    load_as(folder, &CacheOptions::default(), Some(wire), &Silent, None, false).expect("a dataset")
+fn load(folder: &Path, wire: &Arc<RemoteClient>) -> Dataset {
+    load_as(folder, &CacheOptions::default(), Some(wire), &NoProgress, None, false).expect("a dataset")
 }
 
 /// Some accounts and slots.
@@ -72,7 +72,7 @@ fn missing(accounts: u8, slots: u8) -> MissingState {
 
 fn fetch(dataset: &Dataset, missing: &MissingState) -> Result<Arc<dyn ChainState>, String> {
     let states = dataset.chain_states_of(&TOKEN).expect("a node");
-    match states.fetch(&TOKEN, missing, &Silent) {
+    match states.fetch(&TOKEN, missing, &NoProgress) {
         Ok(()) => {
             states.settle(&TOKEN);
             Ok(dataset.chain_state_of(&TOKEN).expect("a state").1)
@@ -300,7 +300,7 @@ fn a_read_that_is_broken_off_leaves_what_an_answer_came_of() {
     let states = broken.chain_states().expect("a node");
     states.forget_all();
     node.trouble([NodeTrouble::Reorganised]);
-    states.fetch(&TOKEN, &missing(1, 1), &Silent).expect("a part of it");
+    states.fetch(&TOKEN, &missing(1, 1), &NoProgress).expect("a part of it");
     assert_eq!(states.of(&TOKEN).block().map(|block| block.number), Some(101));
     assert_eq!(states.previous_of(&TOKEN).and_then(|state| state.block()), first.block());
     // And asked again.
@@ -385,7 +385,8 @@ fn the_chain_says_the_names_of_tokens_that_are_addresses_alone() {
     assert_eq!((token(&again), node.requests()), (row, 2), "what the chain said is kept");
     // Whoever asks again gets what the chain says now.
     node.set().calls.insert("18160ddd".to_owned(), number(3_000_000));
-    let renewed = |wire: &Arc<Wire>| load_as(folder.path(), &CacheOptions::default(), Some(wire), &Again, None, false).expect("a dataset");
+    let renewed =
+        |wire: &Arc<RemoteClient>| load_as(folder.path(), &CacheOptions::default(), Some(wire), &Again, None, false).expect("a dataset");
     assert_eq!(token(&renewed(&wire(&node))).total_supply, Some(3.0));
     let away = renewed(&wire_of(vec![source("mainnet", "http://127.0.0.1:1")], Consent::Always));
     assert_eq!((token(&away).symbol.as_deref(), token(&away).total_supply), (Some("UNI"), Some(3.0)));

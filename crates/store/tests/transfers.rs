@@ -16,7 +16,7 @@ use std::{
 
 use model::{
     address::Address,
-    progress::{Cancelled, LoadProgress, Silent},
+    progress::{Cancelled, LoadProgress, NoProgress},
     table_state::TableState,
 };
 use tokendeck_store::{
@@ -24,7 +24,7 @@ use tokendeck_store::{
     cache::CacheOptions,
     load::{LoadError, load_as, origins_to_agree},
 };
-use wire::{Consent, MemoryLedger, Source, SourceKind, TimeoutsAndRetries, Wire, WireOptions};
+use wire::{Consent, MemoryLedger, RemoteClient, Source, SourceKind, TimeoutsAndRetries, WireOptions};
 
 use self::server::{FakeNode, NodeSettings, NodeTrouble};
 
@@ -32,16 +32,16 @@ const TOKENS: &str = "token_address,symbol,name,chain\n0xaaaaaaaaaaaaaaaaaaaaaaa
                       0xbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb,B,B,eth\n0xcccccccccccccccccccccccccccccccccccccccc,C,C,base\n";
 const BOTH: &str = "[tables.transfers]\nsource = 'mainnet'\n[tables.holder_counts]\nsource = 'mainnet'\n";
 
-fn wire_of(url: &str, lag_minutes: Option<u32>, consent: Consent) -> Arc<Wire> {
+fn wire_of(url: &str, lag_minutes: Option<u32>, consent: Consent) -> Arc<RemoteClient> {
     let (ms, name) = (Duration::from_millis, "mainnet".to_owned());
     let source =
         Source { name, kind: SourceKind::Node, url: url.into(), chain: "eth".into(), timeout_seconds: 1, lag_minutes, ..Source::default() };
     let timeouts = TimeoutsAndRetries { connect_timeout: ms(500), read_timeout: ms(500), retries: 2, backoff: ms(1), backoff_max: ms(4) };
     let options = WireOptions { consent, sources: vec![source], timeouts, ..WireOptions::default() };
-    Wire::new(options, Arc::new(MemoryLedger::default()))
+    RemoteClient::new(options, Arc::new(MemoryLedger::default()))
 }
 
-fn wire(node: &FakeNode) -> Arc<Wire> {
+fn wire(node: &FakeNode) -> Arc<RemoteClient> {
     wire_of(&node.url(), None, Consent::Always)
 }
 
@@ -52,8 +52,8 @@ fn folder(manifest: &str) -> tempfile::TempDir {
     folder
 }
 
-fn load(folder: &Path, wire: &Arc<Wire>) -> Dataset {
-    load_as(folder, &CacheOptions::default(), Some(wire), &Silent, None, false).expect("a dataset")
+fn load(folder: &Path, wire: &Arc<RemoteClient>) -> Dataset {
+    load_as(folder, &CacheOptions::default(), Some(wire), &NoProgress, None, false).expect("a dataset")
 }
 
 /// A node with 1,000 blocks, of which the first 936 are final, and some transfers in many of them.

@@ -45,14 +45,14 @@ use model::{
     time::Time,
 };
 use query::{
-    deck::{Deck, load::LoadState},
+    deck::{QueryService, load::LoadState},
     jobs::Jobs,
     question::{rehearsal::Rehearsal, snapshot::Snapshot},
 };
 use views::{
     keymap::{Action, Keymap, VIEWS, ViewId},
     task::{BackgroundTask, Wake},
-    view::{ApiDesk, ApiState, Context, Effect, LiveSettings, NoApi, PictureSlot, View},
+    view::{ApiServerHandle, ApiState, Context, Effect, LiveSettings, NoApi, PictureSlot, View},
 };
 use widgets::theme::Appearance;
 
@@ -61,9 +61,9 @@ const MESSAGE_TIME: Duration = Duration::from_secs(4);
 
 /// Start-up options of the dashboard.
 pub struct Setup {
-    pub deck: Arc<Deck>,
+    pub deck: Arc<QueryService>,
     pub jobs: Option<Arc<Jobs>>,
-    pub api: Arc<dyn ApiDesk>,
+    pub api: Arc<dyn ApiServerHandle>,
     /// Whether the API server starts with the dashboard.
     pub start_api: bool,
     pub keymap: Keymap,
@@ -83,7 +83,7 @@ pub struct Setup {
 
 impl Setup {
     /// Without jobs, an API and folders: for pictures and tests.
-    pub fn still(deck: Arc<Deck>, look: Appearance) -> Self {
+    pub fn still(deck: Arc<QueryService>, look: Appearance) -> Self {
         Self {
             deck,
             jobs: None,
@@ -128,7 +128,7 @@ pub struct App {
     importing: Option<import::Importing>,
     adding: Option<add::Adding>,
     early: early::EarlyKeys,
-    pub(super) earlier: as_of::EarlierDeck,
+    pub(super) earlier: as_of::PointInTimeView,
     alerts: alerts::Alerts,
     pub(super) snapshot: Option<Arc<Snapshot>>,
     pub(super) load: LoadState,
@@ -193,7 +193,7 @@ impl App {
             importing: None,
             adding: None,
             early: early::EarlyKeys::default(),
-            earlier: as_of::EarlierDeck::default(),
+            earlier: as_of::PointInTimeView::default(),
             alerts: alerts::Alerts::default(),
             snapshot: None,
             load: LoadState::default(),
@@ -248,7 +248,7 @@ impl App {
             Event::Resize | Event::Terminal(_) => self.dirty = true,
             Event::Continue => self.request_full_redraw(),
             Event::Wake => self.take_in_changes(),
-            Event::Deck(event) => self.on_deck_event(event),
+            Event::QueryService(event) => self.on_deck_event(event),
             Event::Terminate(code) => self.exit = Some(code),
             Event::Suspend => self.suspend = true,
         }

@@ -22,8 +22,8 @@ use tokio::sync::broadcast::error::RecvError;
 
 #[cfg(unix)]
 use self::unended::InputWatch;
-use super::graphics::answers::{Heard, Hearing, TerminalAnswers};
-use query::deck::{Deck, DeckEvent};
+use super::graphics::answers::{TerminalAnswers, TerminalReader, TerminalReply};
+use query::deck::{DeckEvent, QueryService};
 use views::task::Wake;
 
 #[derive(Debug, Clone)]
@@ -36,7 +36,7 @@ pub enum Event {
     Terminal(TerminalAnswers),
     /// An answer arrived, or a load progressed.
     Wake,
-    Deck(DeckEvent),
+    QueryService(DeckEvent),
     /// Terminated from outside, with the exit code.
     Terminate(i32),
     Suspend,
@@ -79,7 +79,7 @@ impl Events {
     }
 
     /// Starts the threads that listen to terminal, signals and deck; `asked` when the terminal was asked about pictures.
-    pub fn listen(&self, deck: &Deck, asked: Option<Instant>) -> std::io::Result<()> {
+    pub fn listen(&self, deck: &QueryService, asked: Option<Instant>) -> std::io::Result<()> {
         #[cfg(unix)]
         signals::listen(&self.sender)?;
         self.listen_to_deck(deck)?;
@@ -120,15 +120,15 @@ impl Events {
         Ok(())
     }
 
-    fn listen_to_deck(&self, deck: &Deck) -> std::io::Result<()> {
+    fn listen_to_deck(&self, deck: &QueryService) -> std::io::Result<()> {
         let mut news = deck.listen();
         let sender = self.sender.clone();
         thread::Builder::new().name("news".into()).spawn(move || {
             loop {
                 let event = match news.blocking_recv() {
-                    Ok(event) => Event::Deck(event),
+                    Ok(event) => Event::QueryService(event),
                     // Of the missed news, only alerts would be lost for good.
-                    Err(RecvError::Lagged(_)) => Event::Deck(DeckEvent::AlertsFired),
+                    Err(RecvError::Lagged(_)) => Event::QueryService(DeckEvent::AlertsFired),
                     Err(RecvError::Closed) => break,
                 };
                 if sender.send(event).is_err() {
@@ -146,7 +146,7 @@ const ANSWER_TIME: Duration = Duration::from_millis(150);
 /// Reads the terminal's answers and the keys among them, until it has told its attributes or it is too late: from then on crossterm reads,
 /// which knows more keys. `None` when the terminal or the dashboard is gone.
 fn hear(sender: &SyncSender<Event>, asked: Instant, watch: &InputWatch) -> Option<()> {
-    let (mut hearing, mut bytes) = (Hearing::default(), [0; 1 << 14]);
+    let (mut hearing, mut bytes) = (TerminalReader::default(), [0; 1 << 14]);
     loop {
         // More than the standard library's own buffer takes, so that nothing stays in that.
         let count = match std::io::stdin().lock().read(&mut bytes) {
@@ -160,8 +160,8 @@ fn hear(sender: &SyncSender<Event>, asked: Instant, watch: &InputWatch) -> Optio
         for heard in hearing.take(&bytes[..count]) {
             sender
                 .send(match heard {
-                    Heard::Key(key) => Event::Key(key),
-                    Heard::Paste(text) => Event::Paste(text),
+                    TerminalReply::Key(key) => Event::Key(key),
+                    TerminalReply::Paste(text) => Event::Paste(text),
                 })
                 .ok()?;
         }

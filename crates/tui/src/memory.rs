@@ -43,9 +43,9 @@ pub trait Memory: Send {
 
 /// A memory that saves nothing.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Forgetful;
+pub struct NoStorage;
 
-impl Memory for Forgetful {}
+impl Memory for NoStorage {}
 
 impl App {
     /// Restores the last session. Invalid entries are ignored.

@@ -27,7 +27,7 @@ use ratatui::{
 
 use super::graphics::{
     Pictures,
-    answers::{Hearing, TerminalAnswers},
+    answers::{TerminalAnswers, TerminalReader},
     farewell,
 };
 use widgets::pixels::plot::PlotScene;
@@ -164,7 +164,7 @@ fn asked(question: &[u8], patience: Duration) -> io::Result<TerminalAnswers> {
             }
         }
     })?;
-    let (mut hearing, end) = (Hearing::default(), Instant::now() + patience);
+    let (mut hearing, end) = (TerminalReader::default(), Instant::now() + patience);
     while !(hearing.answers.arrived && hearing.is_whole()) {
         let Ok(bytes) = heard.recv_timeout(end.saturating_duration_since(Instant::now())) else { break };
         hearing.take(&bytes);

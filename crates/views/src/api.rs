@@ -177,7 +177,7 @@ impl ApiView {
         let failed = self.requests.iter().filter(|line| line.status >= 400).count();
         let mut note = format!("{} answered", format::count(total.max(self.requests.len() as u64)));
         if failed > 0 {
-            note = format!("{note} · {} in the last {}", many(failed as u64, "error", "errors"), self.requests.len());
+            note = format!("{note} · {} in the last {}", plural(failed as u64, "error", "errors"), self.requests.len());
         }
         let title = self.log.titled("requests");
         let panel = Panel { note: if total > 0 { &note } else { "" }, focused: true, ..Panel::new(&title) };

@@ -270,7 +270,7 @@ impl DexesView {
         let theme = context.theme;
         if self.every_pool {
             let title = format!("pools of {}", self.token.map_or_else(String::new, |token| symbol_of(context, &token)));
-            let counted = many(self.pools.len() as u64, "pool", "pools");
+            let counted = plural(self.pools.len() as u64, "pool", "pools");
             let (note, warns) = with_today(counted, self.undated(), context);
             let rule = Panel { note: &note, warns, focused: self.in_pools, ..Panel::new(&title) };
             let body = rule.render(area, buffer, theme);

@@ -23,12 +23,12 @@ use crate::prelude::*;
 use crate::{
     task::Wake,
     view::PictureSlot,
-    view::{ApiDesk, ApiState, NoApi, take_filter_off},
+    view::{ApiServerHandle, ApiState, NoApi, take_filter_off},
 };
 use analysis::market::{Market, TokenSummary};
 use model::{annotations::Annotations, logged_request::LoggedRequest};
 use query::{
-    deck::{Deck, DeckOptions, load::LoadState},
+    deck::{DeckOptions, QueryService, load::LoadState},
     jobs::Jobs,
 };
 use store::Dataset;
@@ -60,10 +60,10 @@ pub(super) fn shown<V: View + Default>() -> (Stage, V) {
 
 /// A query service over a dataset, and the rest of a view's context.
 pub(super) struct Stage {
-    pub(super) deck: Arc<Deck>,
+    pub(super) deck: Arc<QueryService>,
     pub(super) snapshot: Option<Arc<Snapshot>>,
     pub(super) load: LoadState,
-    pub(super) api: Box<dyn ApiDesk>,
+    pub(super) api: Box<dyn ApiServerHandle>,
     pub(super) jobs: Option<Arc<Jobs>>,
     pub(super) token: Option<Address>,
     pub(super) watchlist: HashSet<Address>,
@@ -81,7 +81,7 @@ impl Stage {
     pub(super) fn new(dataset: Option<Dataset>) -> Self {
         let woken = Arc::<AtomicU64>::default();
         let rung = Arc::clone(&woken);
-        let deck = Deck::new(Path::new("/data/market"), DeckOptions { workers: 1, ..DeckOptions::default() }).expect("a deck");
+        let deck = QueryService::new(Path::new("/data/market"), DeckOptions { workers: 1, ..DeckOptions::default() }).expect("a deck");
         let snapshot = dataset.map(|dataset| deck.publish(dataset));
         Self {
             deck,
@@ -250,7 +250,7 @@ pub(super) struct FakeApi {
     pub(super) requests: Vec<LoggedRequest>,
 }
 
-impl ApiDesk for FakeApi {
+impl ApiServerHandle for FakeApi {
     fn state(&self) -> ApiState {
         self.state.clone()
     }

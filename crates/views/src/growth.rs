@@ -88,7 +88,7 @@ impl View for GrowthView {
             return self.compare.draw(buffer, area, context);
         }
         let ranking = ranked(&self.ranking);
-        let days = many(self.window.0, "day", "days");
+        let days = plural(self.window.0, "day", "days");
         let days = counted(ranking).map_or_else(|| format!("over {days}"), |counted| format!("over {days} {counted}"));
         let total = (ranking.len() as u64, ["token ranked", "tokens ranked"]);
         let mut notes = vec![(days, Role::Dim)];

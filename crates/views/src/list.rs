@@ -23,7 +23,7 @@ pub use self::{
 use crate::{keymap::Action, view::Context};
 use query::question::{
     fields,
-    filter::{self, Filter, FilterColumn, RowsLeftOut},
+    filter::{self, ExcludedRows, Filter, FilterColumn},
     list::{Listed, sort_rows},
     order::Order,
     parameter::TokenReader,
@@ -125,7 +125,7 @@ pub struct List<L: Fields> {
     filter: Filter,
     filter_text: String,
     /// Rows excluded by the filter because of missing values.
-    pub left_out: RowsLeftOut,
+    pub left_out: ExcludedRows,
     /// The custom columns of the data, beyond the table of fields.
     own: Vec<Field<L>>,
     /// The generation of the custom columns.
@@ -157,7 +157,7 @@ impl<L: Fields> Default for List<L> {
             order: None,
             filter: Filter::default(),
             filter_text: String::new(),
-            left_out: RowsLeftOut::default(),
+            left_out: ExcludedRows::default(),
             own: Vec::new(),
             own_generation: None,
             empty_columns: Vec::new(),
@@ -412,13 +412,13 @@ impl<L: Fields> List<L> {
 
     /// Sets the number of rows that were filtered and sorted elsewhere.
     pub fn set_count(&mut self, count: usize) {
-        (self.order, self.left_out) = (None, RowsLeftOut::default());
+        (self.order, self.left_out) = (None, ExcludedRows::default());
         self.cursor.set_count(count);
     }
 
     /// Filters and sorts the rows at `places`. Missing values come last either way; the sort is stable.
     pub fn arrange<'a>(&mut self, places: impl IntoIterator<Item = usize>, row: impl Fn(usize) -> Option<L::Row<'a>>) {
-        let mut left_out = RowsLeftOut::of(&self.filter);
+        let mut left_out = ExcludedRows::of(&self.filter);
         let mut holds = |row| {
             let row = ListRow { given: row };
             self.filter.keeps(|key| L::value(row, key), |key| L::lacks(row, key), &mut left_out)

@@ -10,7 +10,7 @@ use crate::{
 use analysis::market::TokenSummary;
 use model::{
     address::Address,
-    format::{self, many},
+    format::{self, plural},
     scalar::Scalar,
     table_state::TableState,
     time::Day,
@@ -18,7 +18,7 @@ use model::{
 pub(super) use query::document::score_text;
 use query::{
     document::{Tone, tone_of_score},
-    question::{fields, filter::RowsLeftOut, search::row::TokenRow, timeframes::TIMEFRAMES},
+    question::{fields, filter::ExcludedRows, search::row::TokenRow, timeframes::TIMEFRAMES},
 };
 use widgets::{put, put_right, put_wrapped, table::Cell, text, theme::Role};
 
@@ -46,7 +46,7 @@ pub(super) fn draw_list_line<L: Fields>(
     let (filter, shown) = (list.filter_text(), list.len() as u64);
     let theme = context.theme;
     let counts = if filter.is_empty() && shown == total {
-        many(total, nouns[0], nouns[1])
+        plural(total, nouns[0], nouns[1])
     } else {
         format!("{} of {}", format::count(shown), format::count(total))
     };
@@ -73,7 +73,7 @@ pub(super) fn with_today(note: impl Into<String>, tables: &[&'static str], conte
 
 /// `12 of 80 · 31 have no age, 4 no score`: a list's note with the rows that its filter excluded because of missing values; as one number
 /// if that takes more than `room` cells.
-pub(super) fn with_left_out(note: String, left_out: &RowsLeftOut, room: usize) -> String {
+pub(super) fn with_left_out(note: String, left_out: &ExcludedRows, room: usize) -> String {
     let have = |rows: u64| if rows == 1 { "has" } else { "have" };
     let say = |(nth, (name, rows)): (usize, (&str, u64))| {
         let verb = if nth == 0 { format!(" {}", have(rows)) } else { String::new() };
@@ -275,7 +275,7 @@ mod tests {
         let columns =
             [FilterColumn::new("age", ColumnKind::Number, &[]), FilterColumn::new("securityScore", ColumnKind::Number, &["score"])];
         let filter = filter::parse("age<90 score>50", &columns).unwrap();
-        let mut left_out = RowsLeftOut::of(&filter);
+        let mut left_out = ExcludedRows::of(&filter);
         let mut seen = Vec::new();
         for row in [(Some(3.0), Some(60.0)), (None, Some(60.0)), (None, None), (None, Some(9.0))] {
             let field = |column: &str| Scalar::from(if column == "age" { row.0 } else { row.1 });

@@ -14,12 +14,12 @@ pub(super) use crate::{
 pub(super) use model::{
     address::Address,
     error::Problem,
-    format::{self, MISSING, many},
+    format::{self, MISSING, plural},
     scalar::Scalar,
     time::Time,
 };
 pub(super) use query::question::{
-    Question,
+    Query,
     filter::{AddressOf, ColumnKind},
     order::Order,
     parameter::TokenReader,

@@ -5,7 +5,7 @@ mod desk;
 mod picture;
 
 pub use self::{
-    desk::{ApiDesk, ApiState, LiveSettings, NewSettings, NoApi},
+    desk::{ApiServerHandle, ApiState, LiveSettings, NewSettings, NoApi},
     picture::PictureSlot,
 };
 
@@ -30,18 +30,18 @@ use model::{
     time::Time,
 };
 use query::{
-    deck::{Deck, cached::CachedAnswer, load::LoadState, pending::PendingAnswer},
+    deck::{QueryService, cached::CachedAnswer, load::LoadState, pending::PendingAnswer},
     jobs::Jobs,
-    question::{Question, parameter::TokenReader, progress::Progress, snapshot::Snapshot},
+    question::{Query, parameter::TokenReader, progress::Progress, snapshot::Snapshot},
 };
 use store::export::ExportRows;
 use widgets::{panel, progress, table::AlertMark, theme::Theme};
 
 /// The application state that views read. Built for every update and every frame.
 pub struct Context<'a> {
-    pub deck: &'a Arc<Deck>,
+    pub deck: &'a Arc<QueryService>,
     pub jobs: Option<&'a Arc<Jobs>>,
-    pub api: &'a dyn ApiDesk,
+    pub api: &'a dyn ApiServerHandle,
     /// `None` until the first snapshot is loaded.
     pub snapshot: Option<&'a Arc<Snapshot>>,
     pub load: &'a LoadState,
@@ -79,7 +79,7 @@ impl Context<'_> {
             "posts" => Some("impressions, engagement"),
             table => Some(table),
         };
-        let words: Vec<&str> = tables.iter().filter(|table| dataset.is_of_today(table)).filter_map(word).collect();
+        let words: Vec<&str> = tables.iter().filter(|table| dataset.lacks_history(table)).filter_map(word).collect();
         (!words.is_empty()).then(|| format!("current, not as of {day}: {}", words.join(", ")))
     }
 
@@ -327,7 +327,7 @@ pub struct HttpRequest {
 }
 
 impl HttpRequest {
-    pub fn of<Q: Question>(question: &Q) -> Self {
+    pub fn of<Q: Query>(question: &Q) -> Self {
         let body = question.body();
         Self { method: if body.is_some() { "POST" } else { "GET" }, target: question.target(), body, page: None }
     }
@@ -385,7 +385,7 @@ impl Export {
 
 /// A query that a view keeps up to date: the current result, and the pending one. The last result stays on screen until the next
 /// outcome.
-pub struct ViewQuestion<Q: Question> {
+pub struct ViewQuestion<Q: Query> {
     question: Option<(u64, Q)>,
     pending: Option<PendingAnswer<Q::Answer>>,
     /// The current result, shared while it is drawn.
@@ -393,13 +393,13 @@ pub struct ViewQuestion<Q: Question> {
     pub problem: Option<Problem>,
 }
 
-impl<Q: Question> Default for ViewQuestion<Q> {
+impl<Q: Query> Default for ViewQuestion<Q> {
     fn default() -> Self {
         Self { question: None, pending: None, known: None, problem: None }
     }
 }
 
-impl<Q: Question + PartialEq> ViewQuestion<Q> {
+impl<Q: Query + PartialEq> ViewQuestion<Q> {
     /// Runs the query, unless it already ran on this snapshot, and takes an arrived result. Returns whether the display changed.
     pub fn refresh(&mut self, question: Q, context: &Context<'_>) -> bool {
         let Some(snapshot) = context.snapshot else { return false };

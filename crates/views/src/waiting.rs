@@ -22,7 +22,7 @@ pub fn draw(needs: &[&str], buffer: &mut Buffer, area: Rect, context: &Context<'
                 let says = format!(
                     "loading the dataset {}: {}",
                     context.deck.folder().display(),
-                    many(read as u64, "table loaded", "tables loaded")
+                    plural(read as u64, "table loaded", "tables loaded")
                 );
                 draw_tables(&says, &tables, buffer, area, context);
             }

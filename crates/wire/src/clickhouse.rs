@@ -18,7 +18,7 @@ use tokio::sync::Semaphore;
 
 pub use self::stream::{Stream, StreamEnd};
 use super::{
-    Fault, Wire,
+    Fault, RemoteClient,
     client::{Connector, TimeoutsAndRetries},
     keys, locked,
     source::{Source, SourceKind},
@@ -108,7 +108,7 @@ pub(super) struct Server {
 /// A server, with the wire that sends requests to it.
 #[derive(Clone)]
 pub struct Engine {
-    wire: Arc<Wire>,
+    wire: Arc<RemoteClient>,
     held: Arc<Server>,
 }
 
@@ -118,7 +118,7 @@ impl std::fmt::Debug for Engine {
     }
 }
 
-impl Wire {
+impl RemoteClient {
     /// Whether the configuration has a source of that name that runs queries.
     pub fn has_engine(&self, name: &str) -> bool {
         self.engine_source(name).is_some()
@@ -333,7 +333,7 @@ impl Engine {
 }
 
 /// Reads a short response in full.
-async fn whole(wire: &Wire, held: &Server, id: &str, sql: &str, pairs: &[(&'static str, String)]) -> Result<String, Fault> {
+async fn whole(wire: &RemoteClient, held: &Server, id: &str, sql: &str, pairs: &[(&'static str, String)]) -> Result<String, Fault> {
     let mut response = held.post(id, sql.to_owned(), pairs).await?;
     let mut text = Vec::new();
     while let Some(part) = response.chunk().await.map_err(|error| codes::of_request(&held.source, &error))? {

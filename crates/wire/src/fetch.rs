@@ -6,7 +6,7 @@ use std::{ops::Range, sync::Arc, time::Duration};
 use futures_util::StreamExt;
 use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStoreExt, path::Path};
 
-use super::{Fault, Object, Scheme, UrlPattern, Wire, store::Store};
+use super::{Fault, Object, RemoteClient, Scheme, UrlPattern, store::Store};
 
 /// Receives bytes as they arrive, on a thread of the wire.
 pub trait ByteSink: Send + Sync {
@@ -60,7 +60,7 @@ impl UrlPattern {
     }
 }
 
-impl Wire {
+impl RemoteClient {
     pub(super) async fn in_store(&self, place: &UrlPattern, most: usize) -> Result<Vec<Object>, Fault> {
         let held = self.store(place).await?;
         let _asking = self.ask(&held.asked.name);

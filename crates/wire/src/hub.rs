@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Fault, Object, Scheme, UrlPattern, Wire, client::Connector};
+use super::{Fault, Object, RemoteClient, Scheme, UrlPattern, client::Connector};
 
 const HUB: &str = "https://huggingface.co";
 /// Maximum pages of a listing.
@@ -39,7 +39,7 @@ fn escaped(text: &str) -> String {
     text.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
 }
 
-impl Wire {
+impl RemoteClient {
     pub(super) async fn in_hub(&self, place: &UrlPattern, most: usize) -> Result<Vec<Object>, Fault> {
         let unreachable = |error: reqwest::Error| {
             let words = if error.is_timeout() { "did not respond in time" } else { "is unreachable" };

@@ -107,7 +107,7 @@ pub struct Traffic {
 }
 
 /// Sends requests to sources. Cheap until the first one.
-pub struct Wire {
+pub struct RemoteClient {
     options: WireOptions,
     ledger: Arc<dyn Ledger>,
     runtime: OnceLock<Runtime>,
@@ -125,13 +125,13 @@ pub struct Wire {
     pending: Mutex<Vec<String>>,
 }
 
-impl fmt::Debug for Wire {
+impl fmt::Debug for RemoteClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Wire").field("figures", &self.figures()).finish_non_exhaustive()
     }
 }
 
-impl Drop for Wire {
+impl Drop for RemoteClient {
     fn drop(&mut self) {
         self.settle();
         if let Some(runtime) = self.runtime.take() {
@@ -141,7 +141,7 @@ impl Drop for Wire {
     }
 }
 
-impl Wire {
+impl RemoteClient {
     pub fn new(options: WireOptions, ledger: Arc<dyn Ledger>) -> Arc<Self> {
         Arc::new(Self {
             options,
@@ -314,7 +314,7 @@ impl Wire {
 }
 
 struct PendingRequest<'a> {
-    wire: &'a Wire,
+    wire: &'a RemoteClient,
     name: String,
 }
 
@@ -350,13 +350,13 @@ mod tests {
 
     #[test]
     fn nothing_runs_before_the_first_request() {
-        let wire = Wire::new(WireOptions::default(), Arc::new(MemoryLedger::default()));
+        let wire = RemoteClient::new(WireOptions::default(), Arc::new(MemoryLedger::default()));
         assert!(wire.runtime.get().is_none() && wire.figures() == Traffic::default());
     }
 
     #[test]
     fn an_origin_is_asked_once_the_person_consented() {
-        let wire = |consent| Wire::new(WireOptions { consent, ..WireOptions::default() }, Arc::new(MemoryLedger::default()));
+        let wire = |consent| RemoteClient::new(WireOptions { consent, ..WireOptions::default() }, Arc::new(MemoryLedger::default()));
         let (here, origin) = (Path::new("here"), "s3://bucket");
         let asks = wire(Consent::Ask);
         assert!(matches!(asks.may_ask(here, origin), Err(Fault::Refused(_))));
@@ -369,7 +369,7 @@ mod tests {
     #[test]
     fn bytes_over_the_budget_of_the_day_are_refused() {
         let ledger = Arc::new(MemoryLedger::default());
-        let wire = Wire::new(WireOptions { budget: 1_000, ..WireOptions::default() }, ledger.clone());
+        let wire = RemoteClient::new(WireOptions { budget: 1_000, ..WireOptions::default() }, ledger.clone());
         assert!(wire.afford(1_000).is_ok() && wire.afford(1_001).is_err());
         wire.count(600);
         assert!(wire.afford(401).is_err());

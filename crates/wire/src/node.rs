@@ -20,7 +20,7 @@ pub use self::{
     method::{NodeCall, READ_METHODS, ReadMethod},
 };
 use super::{
-    Fault, Wire, locked,
+    Fault, RemoteClient, locked,
     source::{Source, SourceKind},
 };
 
@@ -77,13 +77,13 @@ pub(super) struct KnownNodes {
 /// The nodes of one chain, in the order in which they are used.
 #[derive(Debug, Clone)]
 pub struct ChainNode {
-    wire: Arc<Wire>,
+    wire: Arc<RemoteClient>,
     servers: Vec<Arc<NodeServer>>,
     chain: String,
     chain_id: Option<u64>,
 }
 
-impl Wire {
+impl RemoteClient {
     /// Configuration of the node of that name.
     pub fn node_source(&self, name: &str) -> Option<&Source> {
         self.options.sources.iter().find(|source| source.kind == SourceKind::Node && source.name == name)

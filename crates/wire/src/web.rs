@@ -19,7 +19,7 @@ use tokio::sync::Semaphore;
 
 pub use self::post::WebhookUrl;
 use super::{
-    Fault, Wire, amount,
+    Fault, RemoteClient, amount,
     client::{BodyFault, Connector, body, retry_after},
     fault::{PRIVATE_ADDRESS, UNTRUSTED},
     locked,
@@ -143,7 +143,7 @@ impl Pace {
 /// Called before a request waits, with the duration and whether the service requested the wait.
 pub type WaitWatch = Arc<dyn Fn(Duration, bool) + Send + Sync>;
 
-impl Wire {
+impl RemoteClient {
     /// The user's settings of that provider.
     pub fn provider_source(&self, id: &str) -> Option<&Source> {
         self.options.sources.iter().find(|source| source.kind == SourceKind::Provider && source.name == id)

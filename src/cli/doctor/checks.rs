@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, time::Duration};
 
 use model::{
-    format::{count, many},
+    format::{count, plural},
     time::{DAY_MS, Time},
 };
 use tui::{
@@ -247,7 +247,7 @@ fn data(data: &DataFact) -> DoctorLine {
         ),
         DataFact::Bad(reason) => check("dataset", LineVerdict::Mend, reason, "run `tokendeck check` for details"),
         DataFact::There { folder, files } => {
-            good("dataset", format!("`{folder}`, {}; `tokendeck check` checks them", many(*files as u64, "file", "files")))
+            good("dataset", format!("`{folder}`, {}; `tokendeck check` checks them", plural(*files as u64, "file", "files")))
         }
     }
 }

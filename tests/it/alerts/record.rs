@@ -33,7 +33,7 @@ fn a_published_record_fires_nothing_and_what_the_data_change_does() {
     write(data.path(), &[(A, "A", 10.0)]);
     let whole = closes(14);
     write_candles(data.path(), &whole);
-    let deck = Deck::new(data.path(), DeckOptions { workers: 1, counts_records: true, ..DeckOptions::default() }).unwrap();
+    let deck = QueryService::new(data.path(), DeckOptions { workers: 1, counts_records: true, ..DeckOptions::default() }).unwrap();
     deck.load().unwrap();
     let jobs = Jobs::open(state.path(), Arc::clone(&deck), JobOptions::default()).unwrap();
     let id = jobs.add_alert(&request(Some(A), "action:strong_buy"), &Progress::default()).unwrap().alert_id;
@@ -56,7 +56,7 @@ fn a_published_record_fires_nothing_and_what_the_data_change_does() {
     // After a restart on other data nobody but the alert asks for the record.
     jobs.stop();
     write_candles(data.path(), &whole[..whole.len() - 4]);
-    let deck = Deck::new(data.path(), DeckOptions { workers: 1, counts_records: true, ..DeckOptions::default() }).unwrap();
+    let deck = QueryService::new(data.path(), DeckOptions { workers: 1, counts_records: true, ..DeckOptions::default() }).unwrap();
     deck.load().unwrap();
     let jobs = Jobs::open(state.path(), Arc::clone(&deck), JobOptions::default()).unwrap();
     let alert = || jobs.alerts(9, FIRED_ID_MAX).unwrap().alerts.into_iter().find(|alert| alert.alert_id == id).unwrap();

@@ -12,7 +12,7 @@ use api::keys::Keys;
 use api::{Api, ApiOptions};
 use model::error::Code;
 use query::{
-    deck::{Deck, DeckEvent, DeckOptions},
+    deck::{DeckEvent, DeckOptions, QueryService},
     jobs::{AlertCursor, JobOptions, Jobs},
     question::progress::Progress,
 };
@@ -55,7 +55,7 @@ fn a_program_with_outdated_data_does_not_check_alerts() {
     let bench = Bench::new(&[(A, "A", 10.0)]);
     let id = bench.jobs.add_alert(&request(None, "price>20"), &Progress::default()).unwrap().alert_id;
     write(bench.data.path(), &[(A, "A", 11.0)]);
-    let late = Deck::new(bench.data.path(), DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap();
+    let late = QueryService::new(bench.data.path(), DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap();
     late.load().unwrap();
     assert_eq!(bench.load(&[(A, "A", 30.0)], &id).fired, 1);
     // Its first check comes only now, on the old data.

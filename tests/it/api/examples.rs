@@ -11,7 +11,7 @@ use api::{
     routes::{Content, ENDPOINTS, Endpoint, Verb},
 };
 use query::{
-    deck::Deck,
+    deck::QueryService,
     jobs::{JobOptions, Jobs},
     question::parameter::{EXAMPLE_TOKEN, ParameterKind},
 };
@@ -44,7 +44,7 @@ const QUERIES: &[(&str, &str)] = &[
 fn api(folder: &Path) -> Arc<Api> {
     // How far a record is that is being counted differs from run to run.
     let config = Config::parse(None, "[deck]\nrecords = false").expect("a configuration");
-    let deck = Deck::new(Path::new(DEMO), config.deck_options()).expect("a deck");
+    let deck = QueryService::new(Path::new(DEMO), config.deck_options()).expect("a deck");
     deck.load().expect("the demo data");
     let jobs = Jobs::open(folder, Arc::clone(&deck), JobOptions::default()).expect("jobs");
     Api::new(deck, Some(jobs), Arc::new(Keys::in_memory().expect("a key")), ApiOptions::default())

@@ -12,7 +12,7 @@ use std::{
 use api::keys::Keys;
 use api::{Api, ApiOptions, serve};
 use query::{
-    deck::{Deck, DeckOptions},
+    deck::{DeckOptions, QueryService},
     jobs::{JobOptions, Jobs},
 };
 use serde_json::Value;
@@ -75,7 +75,7 @@ impl Running {
         let folders = [tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder")];
         write(folders[0].path());
         cache.folder = cache.folder.map(|_| folders[1].path().join("cache"));
-        let deck = Deck::new(folders[0].path(), DeckOptions { workers: 1, cache, ..DeckOptions::default() }).expect("a deck");
+        let deck = QueryService::new(folders[0].path(), DeckOptions { workers: 1, cache, ..DeckOptions::default() }).expect("a deck");
         let jobs = Jobs::open(folders[1].path(), Arc::clone(&deck), JobOptions::default()).expect("jobs");
         let keys = Keys::open_with(Some(KEY), None, folders[1].path()).expect("keys");
         let api = Api::new(deck, Some(jobs), Arc::new(keys), options);

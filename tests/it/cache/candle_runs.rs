@@ -7,7 +7,7 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use model::progress::{Cancelled, LoadProgress, Silent};
+use model::progress::{Cancelled, LoadProgress, NoProgress};
 use proptest::{
     collection::vec,
     prelude::{Just, ProptestConfig, Strategy, any, prop_oneof},
@@ -109,12 +109,12 @@ proptest! {
     ) {
         let (data, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         write(data.path(), &files, intervals);
-        let plain = load(data.path(), &Silent).unwrap();
+        let plain = load(data.path(), &NoProgress).unwrap();
         let folder = Some(cache.path().to_owned());
         let options = CacheOptions { folder, rows_min: 1, group_max: 1 << group, journal_every: 16 << 10, ..CacheOptions::default() };
         // Cancelled at any point, then resumed.
         load_with(data.path(), &options, &Patience(AtomicU64::new(patience))).ok();
-        assert_same(&plain, &load_with(data.path(), &options, &Silent).unwrap(), "gone on with");
+        assert_same(&plain, &load_with(data.path(), &options, &NoProgress).unwrap(), "gone on with");
     }
 }
 
@@ -133,8 +133,8 @@ fn columns_that_most_files_lack_take_no_room_until_a_file_has_them() {
     let header = "token_address,timestamp,open,high,low,close,volume,interval";
     fs::write(data.path().join("candles/0.csv"), format!("{header}\n{}", rows(20_000, ""))).unwrap();
     let options = CacheOptions { folder: Some(cache.path().to_owned()), rows_min: 1, ..CacheOptions::default() };
-    let large = || load_with(data.path(), &options, &Silent).unwrap();
-    let same = |when: &str| assert_same(&load(data.path(), &Silent).unwrap(), &large(), when);
+    let large = || load_with(data.path(), &options, &NoProgress).unwrap();
+    let same = |when: &str| assert_same(&load(data.path(), &NoProgress).unwrap(), &large(), when);
     same("without them");
     let (dataset, interval) = (large(), model::candles::Interval::HOUR);
     let table = dataset.table("candles").unwrap().large().unwrap();

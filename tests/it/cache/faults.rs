@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use model::progress::Silent;
+use model::progress::NoProgress;
 use store::{cache::list, load::load_with};
 
 use super::{Bench, TABLES, assert_same, bench, noise, options};
@@ -23,7 +23,7 @@ fn child_that_is_killed() {
     let Some(paths) = std::env::var_os(CHILD) else { return };
     let paths = paths.into_string().unwrap();
     let (data, cache) = paths.split_once('|').unwrap();
-    load_with(Path::new(data), &options(Path::new(cache)), &Silent).unwrap();
+    load_with(Path::new(data), &options(Path::new(cache)), &NoProgress).unwrap();
 }
 
 fn child(bench: &Bench) -> std::process::Child {
@@ -140,7 +140,7 @@ fn a_full_disk_leaves_the_table_out_and_nothing_behind() {
         return;
     }
     let bench = bench(6_000);
-    let dataset = load_with(bench.data.path(), &options(mount.path()), &Silent);
+    let dataset = load_with(bench.data.path(), &options(mount.path()), &NoProgress);
     let left = list(mount.path());
     let free = fs::File::create(mount.path().join("probe")).and_then(|file| file.write_all_at(&[1; 4096], 0));
     Command::new("umount").arg(mount.path()).status().unwrap();

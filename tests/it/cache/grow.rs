@@ -10,8 +10,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use model::progress::Silent;
-use query::deck::{Deck, DeckOptions, load::Watching};
+use model::progress::NoProgress;
+use query::deck::{DeckOptions, QueryService, load::Watching};
 use store::{
     Dataset,
     cache::{CacheOptions, list},
@@ -100,7 +100,7 @@ fn what_is_added_to_a_table_makes_the_one_that_an_import_of_all_would() {
         drop(bench.load());
         for turn in 0..5 {
             append_all(bench.data.path(), turn + rows, [1, 40, 300][turn as usize % 3]);
-            assert_rows(&load(bench.data.path(), &Silent).unwrap(), &bench.load(), &format!("{rows} rows, turn {turn}"));
+            assert_rows(&load(bench.data.path(), &NoProgress).unwrap(), &bench.load(), &format!("{rows} rows, turn {turn}"));
         }
         for table in ["candles", "posts", "transfers", "pool_events"] {
             assert_eq!(kept(bench.cache.path(), table), 2, "{table} grew");
@@ -116,12 +116,12 @@ fn a_file_beside_the_others_and_one_in_the_middle_are_added_where_that_is_sure()
     let header = "token_address,timestamp,open,high,low,close,volume,interval\n";
     fs::write(bench.data.path().join("candles/3.csv"), format!("{header}{},1900000000,1,2,0.5,1,7,\n", token(77))).unwrap();
     append(&bench.data.path().join("candles/1.csv"), &format!("{},1900003600,1,2,0.5,1,7,1h\n", token(3)));
-    assert_rows(&load(bench.data.path(), &Silent).unwrap(), &bench.load(), "a new file and one in the middle");
+    assert_rows(&load(bench.data.path(), &NoProgress).unwrap(), &bench.load(), "a new file and one in the middle");
     // A key of another file: the table does not record which of the two comes last.
     let other = fs::read_to_string(bench.data.path().join("candles/2.csv")).unwrap();
     let line = other.lines().find(|line| line.ends_with(",15m")).unwrap();
     append(&bench.data.path().join("candles/0.csv"), &format!("{line}\n"));
-    assert_rows(&load(bench.data.path(), &Silent).unwrap(), &bench.load(), "a key of a later file");
+    assert_rows(&load(bench.data.path(), &NoProgress).unwrap(), &bench.load(), "a key of a later file");
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn a_file_written_anew_is_brought_in_whole() {
     let (header, rest) = text.split_once('\n').unwrap();
     let row = rest.lines().find(|line| line.starts_with("0x")).unwrap().to_owned();
     fs::write(&path, format!("{header}\n{}\n{rest}", row.replace(",0x", ",0x1"))).unwrap();
-    assert_rows(&load(bench.data.path(), &Silent).unwrap(), &bench.load(), "written anew");
+    assert_rows(&load(bench.data.path(), &NoProgress).unwrap(), &bench.load(), "written anew");
 }
 
 #[test]
@@ -142,17 +142,17 @@ fn a_line_that_is_not_whole_is_a_row_once_it_is() {
     let bench = bench(300);
     drop(bench.load());
     let path = bench.data.path().join("candles/2.csv");
-    let growing = || load_as(bench.data.path(), &options(bench.cache.path()), None, &Silent, None, true).unwrap();
+    let growing = || load_as(bench.data.path(), &options(bench.cache.path()), None, &NoProgress, None, true).unwrap();
     let before = growing().table("candles").unwrap().height();
     append(&path, &format!("{},1900000000,1,2,0.5,1,", token(3)));
     assert_eq!(growing().table("candles").unwrap().height(), before);
     append(&path, "7,1h");
     assert_eq!(growing().table("candles").unwrap().height(), before);
     // In a file at rest the last line counts, with or without a line end.
-    assert_rows(&load(bench.data.path(), &Silent).unwrap(), &bench.load(), "at rest");
+    assert_rows(&load(bench.data.path(), &NoProgress).unwrap(), &bench.load(), "at rest");
     assert_eq!(bench.load().table("candles").unwrap().height(), before + 1);
     append(&path, "\n");
-    assert_rows(&load(bench.data.path(), &Silent).unwrap(), &bench.load(), "with its line end");
+    assert_rows(&load(bench.data.path(), &NoProgress).unwrap(), &bench.load(), "with its line end");
 }
 
 #[test]
@@ -160,10 +160,10 @@ fn a_large_table_that_is_appended_to_without_a_pause_is_taken_in() {
     let (data, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     write(data.path(), 400);
     let options = DeckOptions { workers: 1, cache: options(cache.path()), ..DeckOptions::default() };
-    let deck = Deck::new(data.path(), options).unwrap();
+    let deck = QueryService::new(data.path(), options).unwrap();
     deck.load().unwrap();
     deck.watch().unwrap();
-    let last = |deck: &Arc<Deck>| {
+    let last = |deck: &Arc<QueryService>| {
         let snapshot = deck.snapshot().unwrap();
         let table = snapshot.dataset.table("transfers").unwrap();
         assert!(table.large().is_some() && table.loaded() && !table.changed_during_read);
@@ -202,7 +202,7 @@ fn a_large_table_that_is_appended_to_while_it_is_first_read_is_taken_as_far_as_i
         }
     });
     let dataset =
-        load_with(data.path(), &CacheOptions { folder: Some(cache.path().to_owned()), ..options(cache.path()) }, &Silent).unwrap();
+        load_with(data.path(), &CacheOptions { folder: Some(cache.path().to_owned()), ..options(cache.path()) }, &NoProgress).unwrap();
     drop(sender);
     writer.join().unwrap();
     let table = dataset.table("transfers").unwrap();

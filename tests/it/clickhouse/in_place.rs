@@ -8,7 +8,7 @@ use std::{
 };
 
 use api::Api;
-use model::{error::Code, progress::Silent};
+use model::{error::Code, progress::NoProgress};
 use polars::prelude::{DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series};
 use store::load::load;
 use wire::{Consent, Source, WireOptions};
@@ -45,7 +45,7 @@ impl Deref for Stays {
 impl Stays {
     pub(crate) fn of(data: &Path, tables: &[&'static str]) -> Self {
         let stays = Self { server: Server::start(), data: Data::new(&[]) };
-        let here = load(data, &Silent).unwrap();
+        let here = load(data, &NoProgress).unwrap();
         let mut manifest = fs::read_to_string(data.join("dataset.toml")).unwrap_or_default();
         for name in tables {
             stays.server.put(name, rows_of(here.table(name).unwrap().frame()));
@@ -262,7 +262,7 @@ fn rows(body: &str) -> &str {
 #[test]
 fn rows_in_place_are_paged_as_those_of_files() {
     let (_market, data) = market();
-    let (stays, here) = (Stays::of(&data, &["candles"]), api_over(&data, load(&data, &Silent).unwrap()));
+    let (stays, here) = (Stays::of(&data, &["candles"]), api_over(&data, load(&data, &NoProgress).unwrap()));
     // With a timeout as long as a user's: so many candles take a busy machine a while.
     let source = Source { timeout_seconds: 60, ..super::source(&stays.server.url()) };
     let wire = wire_with(WireOptions { consent: Consent::Always, sources: vec![source], ..WireOptions::default() });

@@ -12,7 +12,7 @@ use store::{
     Dataset,
     load::{LoadError, load_as},
 };
-use wire::{Consent, Source, Wire};
+use wire::{Consent, RemoteClient, Source};
 
 use super::{CancelAt, TOKENS, UNI, source, wire_of};
 use crate::{
@@ -65,7 +65,7 @@ pub(super) fn make(url: &str, name: &str, columns: &str, engine: &str) {
     tell(url, &format!("CREATE TABLE deck_test.{name} ({columns}) ENGINE = {engine}"));
 }
 
-pub(super) fn wire(url: &str) -> Arc<Wire> {
+pub(super) fn wire(url: &str) -> Arc<RemoteClient> {
     wire_of(vec![Source { timeout_seconds: 60, ..source(url) }], Consent::Always)
 }
 

@@ -7,7 +7,7 @@ use std::{
 
 use model::{error::Code, findings::Severity, table_state::TableState};
 use polars::prelude::{Column, DataFrame, IntoColumn as _, NamedFrom as _, Series};
-use wire::{Consent, Source, Wire};
+use wire::{Consent, RemoteClient, Source};
 
 use super::{
     Bench, MANIFEST, UNI, candles,
@@ -20,7 +20,7 @@ use crate::remote::files_below;
 type Break = fn(&Server, &mut Source);
 
 /// A client after the break.
-fn broken(bench: &Bench, breaks: Break) -> Arc<Wire> {
+fn broken(bench: &Bench, breaks: Break) -> Arc<RemoteClient> {
     let mut source = source(&bench.server.url());
     breaks(&bench.server, &mut source);
     wire_of(vec![source], Consent::Always)

@@ -1,6 +1,6 @@
 //! Small broken files, and the exact findings for each.
 
-use model::{progress::Silent, table_state::TableState, untrusted::decoding};
+use model::{progress::NoProgress, table_state::TableState, untrusted::decoding};
 use polars::prelude::{DataFrame, df};
 use store::load::load;
 
@@ -266,7 +266,7 @@ fn without_usable_tokens_there_is_one_clear_line() {
         (bad_tokens.path(), "is unusable: `tokens.csv` lacks the columns `token_address`"),
         (&empty.path().join("nowhere"), "cannot read the dataset folder"),
     ] {
-        let error = load(folder, &Silent).expect_err(expected).to_string();
+        let error = load(folder, &NoProgress).expect_err(expected).to_string();
         assert!(error.contains(expected), "{error}");
         assert_eq!(error.lines().count(), 1, "{error}");
         assert!(error.contains("tokendeck demo") || error.starts_with("dataset.toml"), "{error}");

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use model::{
     address::Address,
     findings::Severity,
-    progress::{Cancelled, LoadProgress, Silent},
+    progress::{Cancelled, LoadProgress, NoProgress},
     table_state::TableState,
 };
 use store::{
@@ -175,7 +175,7 @@ fn loops_of_links_and_pipes_end() {
     std::os::unix::fs::symlink("loop.csv", folder.path().join("loop.csv")).expect("linked");
     std::fs::write(folder.path().join("dataset.toml"), "[tables.labels]\npath = '**/loop.csv'\n[tables.gas]\npath = '/dev/zero'\n")
         .expect("written");
-    let dataset = load(folder.path(), &Silent).expect("the tokens are fine");
+    let dataset = load(folder.path(), &NoProgress).expect("the tokens are fine");
     // The linked folder is read only once, under its own names.
     assert!(!matches!(table(&dataset, "holder_counts").state, TableState::Absent));
     assert!(matches!(table(&dataset, "labels").state, TableState::Unusable(_)));

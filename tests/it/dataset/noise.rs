@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use model::progress::Silent;
+use model::progress::NoProgress;
 use polars::prelude::{
     Categories, DataFrame, DataType, IntoColumn, IpcCompression, IpcWriter, NamedFrom, ParquetCompression, ParquetWriter, SerWriter,
     Series, df,
@@ -115,7 +115,7 @@ fn no_noise_makes_loading_panic_or_hang() {
         for round in 0..rounds {
             let bytes = spoil(&mut random, &seed, round);
             fs::write(&path, &bytes).expect("written");
-            let loaded = catch_unwind(AssertUnwindSafe(|| load(folder.path(), &Silent)));
+            let loaded = catch_unwind(AssertUnwindSafe(|| load(folder.path(), &NoProgress)));
             let dataset = loaded.unwrap_or_else(|_| panic!("{name}, round {round}: a panic")).expect("the tokens are fine");
             assert_eq!(dataset.tokens().len(), 2);
         }
@@ -133,6 +133,6 @@ fn quotes_that_go_astray_do_not_make_reading_slow() {
     }
     let start = Instant::now();
     let folder = folder(&[("tokens.csv", TOKENS.as_bytes()), ("holder_counts.csv", text.as_bytes())]);
-    load(folder.path(), &Silent).expect("the tokens are fine");
+    load(folder.path(), &NoProgress).expect("the tokens are fine");
     assert!(start.elapsed() < Duration::from_secs(30), "took {:?}", start.elapsed());
 }

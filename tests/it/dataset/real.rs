@@ -3,14 +3,15 @@
 
 use std::{fs, path::Path};
 
-use model::{address::Address, candles::Interval, findings::Severity, progress::Silent};
+use model::{address::Address, candles::Interval, findings::Severity, progress::NoProgress};
 use store::{Dataset, load::load};
 
 use super::{UNI, folder};
 use crate::shared::shared;
 
 fn real() -> Option<Dataset> {
-    shared("data/real").map(|_| load(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/real")), &Silent).expect("the real data load"))
+    shared("data/real")
+        .map(|_| load(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/real")), &NoProgress).expect("the real data load"))
 }
 
 /// Table, rows, rejected rows, warnings.
@@ -115,7 +116,7 @@ fn sample() -> (tempfile::TempDir, Dataset) {
     let toml = include_str!("../../real/dataset.toml").replace("../../../shared/data/real/", "").replace(".parquet", ".csv");
     let place = folder(&SAMPLE.iter().map(|(name, text)| (*name, text.as_bytes())).collect::<Vec<_>>());
     fs::write(place.path().join("dataset.toml"), toml).expect("written");
-    let dataset = load(place.path(), &Silent).expect("the sample loads");
+    let dataset = load(place.path(), &NoProgress).expect("the sample loads");
     (place, dataset)
 }
 
@@ -145,7 +146,7 @@ fn a_sample_of_the_real_data_has_the_rows_and_figures_it_should() {
     assert_eq!((balance(&uni), balance(&usdt), balance(&other)), (Some(1.5), Some(2.5), None), "whole, in smallest units, of no decimals");
     assert_eq!(dataset.fee_tiers().iter().map(|tier| tier.fee).collect::<Vec<_>>(), [Some(0.0001), Some(0.0025)]);
     assert_eq!(dataset.pools_of(&usdt).map(|pool| pool.tokens.len()).collect::<Vec<_>>(), [3], "the third token of the pool");
-    assert_eq!(load(place.path(), &Silent).expect("it loads again").identity, dataset.identity);
+    assert_eq!(load(place.path(), &NoProgress).expect("it loads again").identity, dataset.identity);
     assert_ne!(dataset.identity, [0; 32]);
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use model::{address::Address, progress::Silent};
+use model::{address::Address, progress::NoProgress};
 use store::{Dataset, cache::CacheOptions, load::load_with};
 
 use super::{TOKENS, UNI, findings, folder, load_files, load_texts, table};
@@ -52,7 +52,7 @@ fn candles_that_cannot_be_are_told_wherever_the_table_is() {
     let (folder, cache) = (folder(&files), tempfile::tempdir().unwrap());
     let options = CacheOptions { folder: Some(cache.path().to_owned()), rows_min: 20, ..CacheOptions::default() };
     for what in ["cannot be cached", "from the cache"] {
-        let dataset = load_with(folder.path(), &options, &Silent).expect("loads");
+        let dataset = load_with(folder.path(), &options, &NoProgress).expect("loads");
         assert!(table(&dataset, "candles").large().is_some());
         judged(&dataset, what);
     }
@@ -163,7 +163,7 @@ fn candles_of_two_lengths_are_told_wherever_the_table_is() {
     let (folder, cache) = (folder(&files), tempfile::tempdir().unwrap());
     for rows_min in [1_000, 20] {
         let options = CacheOptions { folder: Some(cache.path().to_owned()), rows_min, ..CacheOptions::default() };
-        let dataset = load_with(folder.path(), &options, &Silent).expect("loads");
+        let dataset = load_with(folder.path(), &options, &NoProgress).expect("loads");
         let found = findings(table(&dataset, "candles"));
         let told = &format!("Warning candles.csv:2 interval `{UNI}: 60 steps of 1d from 2024-01-02 00:00 on, among steps of 1h");
         assert!(found.iter().any(|found| found.starts_with(&**told)), "{rows_min}: {found:?}");

@@ -1,6 +1,6 @@
 //! Files in foreign layouts, mapped by `dataset.toml`: no header, object members, folders as columns, units, ranges, coins, blocks.
 
-use model::{address::Address, data::AddressRows as _, progress::Silent};
+use model::{address::Address, data::AddressRows as _, progress::NoProgress};
 use polars::prelude::DataType;
 
 use store::load::load;
@@ -172,6 +172,6 @@ fn a_file_that_seems_meant_as_a_table_that_is_not_there_is_named() {
     ] {
         assert_eq!(findings(self::table(&loaded, table)), expected, "{table}");
     }
-    let reason = load(folder(&[("tokns.csv", TOKENS.as_bytes())]).path(), &Silent).expect_err("no tokens").to_string();
+    let reason = load(folder(&[("tokns.csv", TOKENS.as_bytes())]).path(), &NoProgress).expect_err("no tokens").to_string();
     assert!(reason.contains("`tokns.csv` is not read, because no table has this name; did you mean `tokens`?"), "{reason}");
 }

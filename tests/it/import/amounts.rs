@@ -4,9 +4,9 @@ use std::{fs, path::Path, sync::Arc};
 
 use api::keys::Keys;
 use api::{Api, ApiOptions};
-use model::{data::AddressRows as _, progress::Silent};
+use model::{data::AddressRows as _, progress::NoProgress};
 use polars::prelude::{DataFrame, DataType, ParquetWriter};
-use query::deck::{Deck, DeckOptions};
+use query::deck::{DeckOptions, QueryService};
 use store::load::load;
 
 use super::Desk;
@@ -16,7 +16,7 @@ const SAID: &str = "amounts are approximate";
 
 /// The demo's transfers in the layout of AWS's public data lake.
 fn lake(path: &Path) {
-    let demo = load(Path::new(DEMO), &Silent).unwrap();
+    let demo = load(Path::new(DEMO), &NoProgress).unwrap();
     let mut frame: DataFrame = demo.table("transfers").unwrap().frame().clone();
     let value = frame.column("value").unwrap().cast(&DataType::Float64).unwrap();
     frame.with_column(value).unwrap();
@@ -29,7 +29,7 @@ fn lake(path: &Path) {
 
 /// Sentences of the transfer analysis of the dataset's tokens.
 fn sentences(folder: &Path) -> Vec<String> {
-    let deck = Deck::new(folder, DeckOptions::default()).unwrap();
+    let deck = QueryService::new(folder, DeckOptions::default()).unwrap();
     deck.load().unwrap();
     let dataset = &deck.snapshot().unwrap().dataset;
     let tokens: Vec<String> = dataset.transfers().addresses().iter().map(ToString::to_string).collect();

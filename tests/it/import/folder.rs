@@ -2,14 +2,14 @@
 
 use std::{fs, process::Stdio, thread, time::Instant};
 
-use model::progress::Silent;
+use model::progress::NoProgress;
 use store::load::load;
 
 use super::{Desk, PEPE, TOKENS, UNI, address, files, taken};
 use crate::wait::wait_until;
 
 /// A large candle file, which takes seconds to import.
-fn many(rows: u64, close: u64) -> String {
+fn plural(rows: u64, close: u64) -> String {
     let mut text = String::from("timestamp,open,high,low,close,volume,turnover\n");
     for i in 0..rows {
         text.push_str(&format!("{},{close},{close},{close},{close},1,1\n", 1_600_000_000 + i * 60));
@@ -129,22 +129,22 @@ fn wrong_usage_is_refused_and_every_format_is_listed() {
 fn whenever_it_is_killed_what_is_there_is_whole() {
     let desk = Desk::new();
     let mut close = 1;
-    desk.write("UNIUSDT.csv", many(30_000, close));
+    desk.write("UNIUSDT.csv", plural(30_000, close));
     desk.imports(&["UNIUSDT.csv"]);
     // Kills at moments spread over the import, by a step coprime to their number.
     let whole = {
         let start = Instant::now();
-        desk.write("UNIUSDT.csv", many(30_000, 2));
+        desk.write("UNIUSDT.csv", plural(30_000, 2));
         desk.imports(&["UNIUSDT.csv", "--dry-run"]);
         start.elapsed()
     };
     for i in 0..12u32 {
-        desk.write("UNIUSDT.csv", many(30_000, u64::from(i) + 2));
+        desk.write("UNIUSDT.csv", plural(30_000, u64::from(i) + 2));
         let mut child = desk.command(&["UNIUSDT.csv"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         thread::sleep(whole * (i * 7 % 12) / 10);
         child.kill().unwrap();
         child.wait().unwrap();
-        let dataset = load(&desk.data(), &Silent).unwrap();
+        let dataset = load(&desk.data(), &NoProgress).unwrap();
         let held = dataset.candles().of(&address(UNI));
         let candles = held.series()[0].1;
         assert_eq!(candles.len(), 30_000);
@@ -161,7 +161,7 @@ fn whenever_it_is_killed_what_is_there_is_whole() {
 #[test]
 fn ctrl_c_leaves_everything_as_it_was() {
     let desk = Desk::new();
-    desk.write("UNIUSDT.csv", many(1_500_000, 1));
+    desk.write("UNIUSDT.csv", plural(1_500_000, 1));
     let before = files(&desk.data());
     let child = desk.command(&["UNIUSDT.csv"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     wait_until("it writes", || desk.data().join(".import").exists());

@@ -10,7 +10,7 @@ use std::{
 
 use model::error::Code;
 use query::{
-    deck::{Deck, DeckEvent, DeckOptions},
+    deck::{DeckEvent, DeckOptions, QueryService},
     jobs::{JobOptions, JobStatus, Jobs, TOKENS_MAX},
 };
 
@@ -47,9 +47,9 @@ fn a_job_belongs_to_the_dataset_it_was_made_in() {
     let dearer = std::fs::read_to_string(other.path().join("tokens.csv")).expect("tokens").replace(",eth,1\n", ",eth,700\n");
     let more = format!("{dearer}0x{:040x},ONLY,Only here,eth,5\n", 0xffff);
     std::fs::write(other.path().join("tokens.csv"), more).expect("written");
-    let there = Deck::new(other.path(), DeckOptions { workers: 1, ..DeckOptions::default() }).expect("a deck");
+    let there = QueryService::new(other.path(), DeckOptions { workers: 1, ..DeckOptions::default() }).expect("a deck");
     there.load().expect("the dataset loads");
-    let jobs_of = |deck: &Arc<Deck>| {
+    let jobs_of = |deck: &Arc<QueryService>| {
         Jobs::open(bench.state.path(), Arc::clone(deck), JobOptions { workers: 2, ..JobOptions::default() }).expect("the jobs open")
     };
     let price = |jobs: &Jobs, id: &str| -> f64 {

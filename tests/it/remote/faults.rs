@@ -12,11 +12,11 @@ use std::{
 };
 
 use model::{
-    progress::{Cancelled, LoadProgress, Silent},
+    progress::{Cancelled, LoadProgress, NoProgress},
     table_state::TableState,
 };
 use store::load::LoadError;
-use wire::{ByteSink, Fault, Object, PartFetch, TimeoutsAndRetries, UrlPattern, Wire, WireOptions};
+use wire::{ByteSink, Fault, Object, PartFetch, RemoteClient, TimeoutsAndRetries, UrlPattern, WireOptions};
 
 use super::{
     Bench, TOKENS, candles, hasty, options, patient,
@@ -64,7 +64,7 @@ impl ByteSink for Buffer {
 }
 
 /// Fetches the object in parts; returns its bytes, or the first failure.
-fn fetch(wire: &Arc<Wire>, object: &Object, part: u64) -> Result<Vec<u8>, Fault> {
+fn fetch(wire: &Arc<RemoteClient>, object: &Object, part: u64) -> Result<Vec<u8>, Fault> {
     let (sender, ends) = channel();
     let sink = Arc::new(Buffer { bytes: Mutex::new(vec![None; object.bytes as usize]), ended: Mutex::new(sender) });
     let starts = (0..object.bytes).step_by(part as usize);
@@ -160,7 +160,7 @@ fn a_dataset_over_a_bad_server_is_right_or_says_why() {
         let troubles: Vec<Trouble> =
             (0..below(&mut random, 8)).map(|_| trouble(&mut random, 3_000)).filter(|trouble| *trouble != Trouble::Change).collect();
         bench.server.trouble(troubles);
-        match bench.load_with(&wire, if nth % 2 == 0 { 1 } else { 200_000 }, &Silent) {
+        match bench.load_with(&wire, if nth % 2 == 0 { 1 } else { 200_000 }, &NoProgress) {
             Ok(dataset) => {
                 let table = dataset.table("candles").unwrap();
                 match &table.state {

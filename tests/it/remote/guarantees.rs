@@ -7,7 +7,7 @@ use std::{
     sync::atomic::Ordering,
 };
 
-use model::{error::Code, progress::Silent};
+use model::{error::Code, progress::NoProgress};
 use polars::prelude::{Column, DataFrame, ParquetWriter};
 use store::load::origins_to_agree;
 use wire::{Consent, Fault, Source, SourceKind, Traffic, UrlPattern, WireOptions};
@@ -50,9 +50,9 @@ fn offline_the_rows_of_the_last_load_stay_and_say_how_old_they_are() {
     for rows_min in [1, 200_000] {
         let bench = bench();
         let wire = wire(&bench.server);
-        let first = bench.load_with(&wire, rows_min, &Silent).unwrap();
+        let first = bench.load_with(&wire, rows_min, &NoProgress).unwrap();
         bench.server.shared.down.store(true, Ordering::Release);
-        let later = bench.load_with(&wire, rows_min, &Silent).unwrap();
+        let later = bench.load_with(&wire, rows_min, &NoProgress).unwrap();
         assert_eq!(first.identity, later.identity);
         for name in ["tokens", "candles"] {
             let (a, b) = (first.table(name).unwrap(), later.table(name).unwrap());
@@ -64,10 +64,10 @@ fn offline_the_rows_of_the_last_load_stay_and_say_how_old_they_are() {
         bench.server.shared.down.store(false, Ordering::Release);
         bench.server.put("c.csv", candles(0, 200));
         bench.server.trouble([Trouble::None, Trouble::None].into_iter().chain(std::iter::repeat_n(Trouble::Reset, 40)));
-        let kept = bench.load_with(&wire, rows_min, &Silent).unwrap();
+        let kept = bench.load_with(&wire, rows_min, &NoProgress).unwrap();
         assert_eq!(kept.table("candles").unwrap().height(), 98, "what was whole last time");
         bench.server.trouble([]);
-        assert_eq!(bench.load_with(&wire, rows_min, &Silent).unwrap().table("candles").unwrap().height(), 196);
+        assert_eq!(bench.load_with(&wire, rows_min, &NoProgress).unwrap().table("candles").unwrap().height(), 196);
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::{fs, path::Path};
 
-use model::progress::Silent;
+use model::progress::NoProgress;
 use store::load::load_with;
 use wire::{Consent, Source, SourceKind, WireOptions};
 
@@ -32,6 +32,6 @@ fn a_dataset_on_a_real_server_is_the_dataset_of_the_same_files_here() {
     };
     let wire = wire_with(WireOptions { consent: Consent::Always, sources: vec![source], ..WireOptions::default() });
     let there = remote.load(Some(&wire), 1_000).unwrap();
-    let here = load_with(Path::new(DEMO), &local.options(1_000), &Silent).unwrap();
+    let here = load_with(Path::new(DEMO), &local.options(1_000), &NoProgress).unwrap();
     assert_same(&here, &there);
 }

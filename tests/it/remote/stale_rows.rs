@@ -3,9 +3,9 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
-use model::{error::Code, findings::Severity, progress::Silent, table_state::TableState};
+use model::{error::Code, findings::Severity, progress::NoProgress, table_state::TableState};
 use store::Dataset;
-use wire::{Source, Wire, WireOptions};
+use wire::{RemoteClient, Source, WireOptions};
 
 use super::{
     Bench, TOKENS, candles, options,
@@ -37,7 +37,7 @@ fn always(server: &Server, trouble: Trouble) {
 type Break = fn(&Server, &mut WireOptions);
 
 /// A client after the break.
-fn broken(bench: &Bench, breaks: Break) -> Arc<Wire> {
+fn broken(bench: &Bench, breaks: Break) -> Arc<RemoteClient> {
     let mut options = options(&bench.server);
     breaks(&bench.server, &mut options);
     wire_with(options)
@@ -107,11 +107,11 @@ fn rows_of_the_last_load_stay_whatever_goes_wrong_at_the_server() {
     for rows_min in [1, 200_000] {
         for (name, breaks, says) in TROUBLES {
             let bench = bench();
-            let first = bench.load_with(&wire(&bench.server), rows_min, &Silent).unwrap();
+            let first = bench.load_with(&wire(&bench.server), rows_min, &NoProgress).unwrap();
             let answer = bench.ask(first, "/tokens");
             let broken = broken(&bench, *breaks);
             for _ in 0..2 {
-                let later = bench.load_with(&broken, rows_min, &Silent).unwrap();
+                let later = bench.load_with(&broken, rows_min, &NoProgress).unwrap();
                 let table = later.table("candles").unwrap();
                 assert_eq!((table.height(), &table.state), (196, &TableState::Loaded), "{name}: {:?}", table.state);
                 assert!(table.remote.as_ref().is_some_and(|remote| remote.as_of.is_some()), "{name}");
@@ -125,7 +125,7 @@ fn rows_of_the_last_load_stay_whatever_goes_wrong_at_the_server() {
             }
             // Only the user removes them.
             bench.write("dataset.toml", "");
-            let without = bench.load_with(&broken, rows_min, &Silent).unwrap();
+            let without = bench.load_with(&broken, rows_min, &NoProgress).unwrap();
             assert_eq!(without.table("candles").unwrap().state, TableState::Absent, "{name}");
         }
     }

@@ -3,10 +3,10 @@
 
 use std::{fs, sync::Arc};
 
-use model::{error::Problem, progress::Silent};
+use model::{error::Problem, progress::NoProgress};
 use polars::prelude::{DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series, TimeUnit, TimeZone};
 use query::{
-    deck::{Deck, DeckOptions},
+    deck::{DeckOptions, QueryService},
     question::{
         BodyQuestion as _,
         parameter::{Arguments, TokenReader},
@@ -52,7 +52,7 @@ const GAS: &str = "chain,usd_per_100k_gas\neth,1\nbase,0.01\n";
 const USDC: &str = "0x00000000000000000000000000000000000000a1";
 const UNKNOWN: &str = "0x00000000000000000000000000000000000000ff";
 
-struct Desk(Arc<Deck>);
+struct Desk(Arc<QueryService>);
 
 impl Desk {
     fn new() -> Self {
@@ -81,8 +81,8 @@ impl Desk {
         for (name, text) in [("tokens", TOKENS), ("yields", YIELDS), ("gas", GAS)] {
             fs::write(folder.path().join(format!("{name}.csv")), text).unwrap();
         }
-        let deck = Deck::new(folder.path(), DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap();
-        deck.publish(load(folder.path(), &Silent).unwrap());
+        let deck = QueryService::new(folder.path(), DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap();
+        deck.publish(load(folder.path(), &NoProgress).unwrap());
         Self(deck)
     }
 

@@ -2,9 +2,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use model::progress::Silent;
+use model::progress::NoProgress;
 use query::question::{
-    Question,
+    Query,
     parameter::TokenReader,
     progress::Progress,
     snapshot::{AnswerSettings, Snapshot},
@@ -61,7 +61,7 @@ fn body(dataset: &Dataset, random: &mut Random) -> Value {
 
 #[test]
 fn ten_thousand_bodies_are_answered_or_refused() {
-    let dataset = load(std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/datasets")), &Silent).unwrap();
+    let dataset = load(std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/datasets")), &NoProgress).unwrap();
     assert!(dataset.tokens().len() > 50);
     let snapshot = Snapshot::new(1, dataset, AnswerSettings::default());
     let mut random = Random(99);

@@ -3,7 +3,7 @@
 
 use analysis::yields::{
     case::Case,
-    effort::{Effort, STEPS_MAX},
+    effort::{STEPS_MAX, WorkBudget},
     joint::{Optimum, optimum},
     problem::{AllocationProblem, Item},
 };
@@ -12,7 +12,7 @@ use microlp::{ComparisonOp, OptimizationDirection, Problem};
 use super::generator::{Instance, instance};
 
 fn solved(problem: &AllocationProblem, unit: f64) -> Optimum {
-    optimum(problem, &mut Effort::new(STEPS_MAX, unit, &mut |_, _| true))
+    optimum(problem, &mut WorkBudget::new(STEPS_MAX, unit, &mut |_, _| true))
 }
 
 /// Value of a given set of pools, all used: the primal barrier method with dense Newton steps (Boyd and Vandenberghe, "Convex

@@ -2,7 +2,7 @@
 
 use analysis::yields::{
     Plan, amounts,
-    case::{Case, Wish},
+    case::{Case, PlanPreferences},
     plan,
     pools::Pools,
     risk::RiskLevel,
@@ -98,7 +98,7 @@ fn a_further_pool_never_lowers_the_optimum() {
     // With high risk no limit depends on the number of pools.
     for seed in 0..150 {
         let mut instance = instance(seed, 40, 3, [5e3, 1e6, 1e8][seed as usize % 3]);
-        instance.wish = Wish { risk: RiskLevel::High, min_apy: 0.0 };
+        instance.wish = PlanPreferences { risk: RiskLevel::High, min_apy: 0.0 };
         let (_, all) = bounds(&instance);
         instance.rows.truncate(30);
         let (fewer, _) = bounds(&instance);
@@ -110,7 +110,7 @@ fn a_further_pool_never_lowers_the_optimum() {
 fn looser_limits_never_lower_the_optimum() {
     for seed in 0..150 {
         let mut instance = instance(seed, 60, 3, [5e3, 1e6, 1e8][seed as usize % 3]);
-        instance.wish = Wish { risk: RiskLevel::High, min_apy: 5.0 };
+        instance.wish = PlanPreferences { risk: RiskLevel::High, min_apy: 5.0 };
         let (strict, _) = bounds(&instance);
         instance.wish.min_apy = 2.0;
         let (looser, bound) = bounds(&instance);
@@ -126,7 +126,7 @@ fn more_money_never_lowers_the_optimum() {
     for seed in 0..150 {
         // The minimum position is a fraction of the wallet: under $500 it is a dollar whatever the wallet is.
         let mut instance = instance(seed, 40, 2, 200.0);
-        instance.wish = Wish { risk: RiskLevel::High, min_apy: 0.0 };
+        instance.wish = PlanPreferences { risk: RiskLevel::High, min_apy: 0.0 };
         let (less, _) = bounds(&instance);
         for holding in &mut instance.holdings {
             holding.amount *= U256::from(2u8);

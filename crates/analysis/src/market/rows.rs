@@ -83,7 +83,7 @@ impl<'a> TokenRows<'a> {
     pub(super) fn without_candles(dataset: &'a dyn Data, token: &Token) -> Self {
         let address = &token.row.token_address;
         let in_pools = |column: fn(&PoolRow) -> Option<f64>| {
-            if dataset.is_of_today("pools") { None } else { known_sum(dataset.pools_of(address).map(column)) }
+            if dataset.lacks_history("pools") { None } else { known_sum(dataset.pools_of(address).map(column)) }
         };
         Self {
             given: GivenFigures::default(),
@@ -93,7 +93,7 @@ impl<'a> TokenRows<'a> {
             created_at: dataset.created_at(address),
             volume: in_pools(|pool| pool.volume24h),
             liquidity: in_pools(|pool| pool.liquidity),
-            held: if dataset.is_of_today("holders") { 0 } else { dataset.holders_held(address) },
+            held: if dataset.lacks_history("holders") { 0 } else { dataset.holders_held(address) },
         }
     }
 

@@ -87,7 +87,7 @@ fn likeliest(mut kept: Vec<(Claim, f64, usize)>) -> Vec<usize> {
 
 /// A proposal above the threshold by its own measures, with all that it is judged by.
 #[derive(Debug, Clone)]
-pub struct Likely {
+pub struct ScoredCandidate {
     /// Index among the proposals.
     pub place: usize,
     pub claim: Claim,
@@ -97,7 +97,7 @@ pub struct Likely {
     pub measures: [f64; JUDGED],
 }
 
-impl Likely {
+impl ScoredCandidate {
     /// One whose surroundings are not known yet.
     fn new(place: usize, claim: Claim, logit: f64, own: &[f64; MEASURES]) -> Self {
         let mut measures = [0.0; JUDGED];
@@ -107,20 +107,20 @@ impl Likely {
 }
 
 /// The proposals above the threshold by all their own measures, with those of the others around them. In order of the claims.
-pub fn likely(model: &Model, proposals: &[Proposal], places: &[usize]) -> Vec<Likely> {
+pub fn likely(model: &Model, proposals: &[Proposal], places: &[usize]) -> Vec<ScoredCandidate> {
     let likely = |place: &usize| {
         let Proposal { claim, measures, .. } = &proposals[*place];
         let logit = model.own[claim.kind as usize].at_least(measures, model::OWN_MIN_LOGIT)?;
-        Some(Likely::new(*place, *claim, logit, measures))
+        Some(ScoredCandidate::new(*place, *claim, logit, measures))
     };
     with_context(places.iter().filter_map(likely).collect())
 }
 
 /// Drops near duplicates, and measures what is around the others.
-fn with_context(mut likely: Vec<Likely>) -> Vec<Likely> {
+fn with_context(mut likely: Vec<ScoredCandidate>) -> Vec<ScoredCandidate> {
     let mut unique = not_near_duplicates(&likely).into_iter();
     likely.retain(|_| unique.next() == Some(true));
-    let scored = |one: &Likely| context::Scored { claim: one.claim, logit: one.logit, probability: sigmoid(one.logit) };
+    let scored = |one: &ScoredCandidate| context::Scored { claim: one.claim, logit: one.logit, probability: sigmoid(one.logit) };
     let contexts = context::contexts(&likely.iter().map(scored).collect::<Vec<_>>());
     for (one, context) in likely.iter_mut().zip(contexts) {
         one.measures[..context.len()].copy_from_slice(&context);
@@ -129,7 +129,7 @@ fn with_context(mut likely: Vec<Likely>) -> Vec<Likely> {
 }
 
 /// Whether each has no likelier one of the same kind whose start and end differ by at most one candle.
-fn not_near_duplicates(of: &[Likely]) -> Vec<bool> {
+fn not_near_duplicates(of: &[ScoredCandidate]) -> Vec<bool> {
     let mut unique = vec![true; of.len()];
     for (k, one) in of.iter().enumerate() {
         for (j, other) in of.iter().enumerate().skip(k + 1) {
@@ -156,14 +156,14 @@ pub(super) fn finds(series: &CandleSeries, model: &Model, taken: &[(u32, u32)], 
         let first = own.without_thorough(&measured, model::OWN_MIN_LOGIT)?;
         measures::thorough(prices, candidate, &mut measured);
         let logit = own.with_thorough(&measured, first, model::OWN_MIN_LOGIT)?;
-        Some(Likely::new(place, candidate.claim(), logit, &measured))
+        Some(ScoredCandidate::new(place, candidate.claim(), logit, &measured))
     };
     let likely = with_context(found.in_order().into_iter().filter_map(&mut judged).collect());
     let logits = model.trees.logits(likely.iter().map(|one| &one.measures));
     let of_likely = likely.iter().zip(logits);
-    let ended: Vec<(&Likely, f64, PatternEnd)> =
+    let ended: Vec<(&ScoredCandidate, f64, PatternEnd)> =
         of_likely.filter_map(|(one, logit)| Some((one, logit, broken_out(series, &found.kept[one.place])?))).collect();
-    let contender = |(one, logit, end): &(&Likely, f64, PatternEnd)| overlap::Contender {
+    let contender = |(one, logit, end): &(&ScoredCandidate, f64, PatternEnd)| overlap::Contender {
         start: one.claim.start,
         end: end.at as u32,
         probability: sigmoid(*logit),
@@ -251,7 +251,7 @@ fn completion(series: &CandleSeries, upright: &PatternCandidate) -> f64 {
 const REASONS_MAX: usize = 12;
 
 /// Contributions to the log odds, the largest first, and the remainder. The own measures' log odds are told measure by measure.
-fn why(model: &Model, one: &Likely) -> Vec<Reason> {
+fn why(model: &Model, one: &ScoredCandidate) -> Vec<Reason> {
     let (around, own) = one.measures.split_at(context::LABELS.len());
     let adds = model.trees.parts(&one.measures);
     let mut of_own = [0.0; MEASURES];

@@ -5,7 +5,7 @@ use crate::{
     patterns::{Advice, AdviceReason, AdviceWord, Pattern, PatternRecord, PatternsAnswer, Status, TradeAction},
     peg::{Peg, PeggedCoin},
 };
-use model::format::{age, many};
+use model::format::{age, plural};
 
 /// Standard errors by which a hit rate must exceed its base rate: the 95% interval of the difference lies above zero.
 const ERRORS_LEAST: f64 = 1.96;
@@ -14,7 +14,7 @@ const ERRORS_LEAST: f64 = 1.96;
 /// the base rate support the signal; all patterns in the other direction reduce it. Stale candles give no advice.
 pub fn advice(answer: &PatternsAnswer, records: Option<&[PatternRecord]>, is_stale: bool) -> Advice {
     if let Some(peg) = &answer.peg {
-        return Advice { word: AdviceWord::Hold, reason: AdviceReason::Pegged, text: held_peg(peg) };
+        return Advice { word: AdviceWord::Hold, reason: AdviceReason::Pegged, text: peg_text(peg) };
     }
     let side = match answer.signal.map(|signal| signal.action) {
         Some(TradeAction::StrongBuy | TradeAction::Buy) => 1.0,
@@ -52,7 +52,7 @@ pub fn advice(answer: &PatternsAnswer, records: Option<&[PatternRecord]>, is_sta
 }
 
 /// `95% of closes are within 0.21% of $1`, `… within 0.11% of 1.2043 ETH; see the chart of ETH`.
-fn held_peg(Peg { price, within_percent, coin }: &Peg) -> String {
+fn peg_text(Peg { price, within_percent, coin }: &Peg) -> String {
     let in_coin = |coin: &PeggedCoin| format!("{:.4} {symbol}; see the chart of {symbol}", coin.ratio, symbol = coin.symbol);
     let worth = coin.as_ref().map_or_else(|| format!("${price}"), in_coin);
     format!("95% of closes are within {within_percent:.2}% of {worth}")
@@ -105,7 +105,7 @@ fn told(record: &PatternRecord) -> String {
     let Some((target, any)) = record.target.zip(record.random_target) else { return format!("no earlier {name} has completed") };
     let (target, any, count) = (100.0 * target, 100.0 * any, record.count);
     let chance = if target > any && !is_better_than_chance(record) { " (not significant)" } else { "" };
-    format!("{name} hit its target in {target:.1}% of {}; base rate {any:.1}%{chance}", many(count, "case", "cases"))
+    format!("{name} hit its target in {target:.1}% of {}; base rate {any:.1}%{chance}", plural(count, "case", "cases"))
 }
 
 fn spoken(pattern: &Pattern) -> String {

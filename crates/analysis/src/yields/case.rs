@@ -11,7 +11,7 @@ use super::{
 
 /// Preferences of the request.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Wish {
+pub struct PlanPreferences {
     pub risk: RiskLevel,
     /// Percent.
     pub min_apy: f64,
@@ -63,7 +63,7 @@ pub(super) fn reachable(pools: &Pools, holdings: &[WalletToken]) -> Vec<(usize, 
 }
 
 impl<'p> Case<'p> {
-    pub fn new(pools: &'p Pools, holdings: &[WalletToken], wish: Wish) -> Self {
+    pub fn new(pools: &'p Pools, holdings: &[WalletToken], wish: PlanPreferences) -> Self {
         let values: Vec<f64> =
             holdings.iter().map(|holding| if holding.held.is_some() { 0.0 } else { holding.value(holding.amount) }).collect();
         let unit: f64 = values.iter().sum();
@@ -77,7 +77,7 @@ impl<'p> Case<'p> {
     }
 
     /// Selects the pools that pass the filters.
-    fn choose(&mut self, pools: &'p Pools, holdings: &[WalletToken], wish: Wish) {
+    fn choose(&mut self, pools: &'p Pools, holdings: &[WalletToken], wish: PlanPreferences) {
         let limits = wish.risk.limits();
         for (at, range) in reachable(pools, holdings) {
             let eligible = |pool: &&YieldPool| {
@@ -93,7 +93,7 @@ impl<'p> Case<'p> {
         }
     }
 
-    fn bound(&mut self, wish: Wish) {
+    fn bound(&mut self, wish: PlanPreferences) {
         let limits = wish.risk.limits();
         let per_pool = limits.pool.max(1.0 / self.candidates.len().max(1) as f64) * self.unit;
         for candidate in &mut self.candidates {
@@ -105,7 +105,7 @@ impl<'p> Case<'p> {
     }
 
     /// Adds the constraints on protocols, chains and risk that can bind at all.
-    fn couple(&mut self, pools: &Pools, wish: Wish) {
+    fn couple(&mut self, pools: &Pools, wish: PlanPreferences) {
         let limits = wish.risk.limits();
         let mut protocols = vec![0.0; pools.protocols];
         let mut chains = vec![0.0; pools.chain_count];

@@ -12,7 +12,7 @@ const LOOSE_USD: f64 = 0.002;
 const TIGHT_STEPS: u64 = 500_000;
 
 /// Work done so far, with progress reporting.
-pub struct Effort<'a> {
+pub struct WorkBudget<'a> {
     spent: u64,
     limit: u64,
     /// Called with (done, total); returns false if the request was canceled.
@@ -23,7 +23,7 @@ pub struct Effort<'a> {
     pub unit: f64,
 }
 
-impl<'a> Effort<'a> {
+impl<'a> WorkBudget<'a> {
     pub fn new(limit: u64, unit: f64, keep_on: &'a mut dyn FnMut(u64, u64) -> bool) -> Self {
         Self { spent: 0, limit, keep_on, told: 0, cancelled: false, unit }
     }

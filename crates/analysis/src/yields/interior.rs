@@ -2,7 +2,7 @@
 //! and of it only the coupling rows, since no pool is in two budgets (Mehrotra 1992; Wright, "Primal-Dual Interior-Point Methods", ch. 10).
 
 use super::{
-    effort::Effort,
+    effort::WorkBudget,
     problem::{AllocationProblem, Choice},
 };
 
@@ -50,7 +50,7 @@ struct Iterate<'a> {
 
 /// Solves the relaxation over the hulls with each item free or required, and only the `active` coupling rows; `items` excludes those ruled
 /// out. Returns `None` if the required minimum deposits do not fit.
-pub fn solve(problem: &AllocationProblem, items: &[(u32, Choice)], active: &[bool], effort: &mut Effort<'_>) -> Option<Interior> {
+pub fn solve(problem: &AllocationProblem, items: &[(u32, Choice)], active: &[bool], effort: &mut WorkBudget<'_>) -> Option<Interior> {
     let mut places = vec![None; problem.caps.len()];
     let mut room = problem.budgets.clone();
     for (row, _) in active.iter().enumerate().filter(|(_, active)| **active) {
@@ -194,7 +194,7 @@ impl<'a> Iterate<'a> {
         columns + self.slack.iter().zip(&self.price).map(|(slack, price)| slack * price).sum::<f64>()
     }
 
-    fn walk(&mut self, effort: &mut Effort<'_>) {
+    fn walk(&mut self, effort: &mut WorkBudget<'_>) {
         let (columns, rows) = (self.columns.len(), self.room.len());
         if columns == 0 {
             return self.price.fill(0.0);

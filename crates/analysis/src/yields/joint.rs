@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use super::{
-    effort::Effort,
+    effort::WorkBudget,
     interior::{self, Interior},
     open_nodes::OpenNodes,
     problem::{AllocationProblem, CAP_TOLERANCE, Choice, Deposits},
@@ -29,7 +29,7 @@ const WHOLE: usize = 300;
 const ROUNDS: usize = 12;
 
 /// The best plan within the effort.
-pub fn optimum(problem: &AllocationProblem, effort: &mut Effort<'_>) -> Optimum {
+pub fn optimum(problem: &AllocationProblem, effort: &mut WorkBudget<'_>) -> Optimum {
     let mut members = vec![Vec::new(); problem.budgets.len()];
     for (i, item) in problem.items.iter().enumerate() {
         members[item.token as usize].push(i as u32);
@@ -86,7 +86,7 @@ struct Joint<'a, 'b> {
     open: OpenNodes<Node>,
     /// Largest bound of a closed node that was not pruned by the best plan.
     closed: f64,
-    effort: &'a mut Effort<'b>,
+    effort: &'a mut WorkBudget<'b>,
 }
 
 /// Each token solved at the prices of the coupling rows.

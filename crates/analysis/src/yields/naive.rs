@@ -2,7 +2,7 @@
 //! descending order of quoted yield.
 
 use super::{
-    case::{Candidate, Case, Wish, reachable},
+    case::{Candidate, Case, PlanPreferences, reachable},
     pools::{Pools, YieldPool},
     wallet::WalletToken,
 };
@@ -41,7 +41,7 @@ impl Totals {
 
 /// All of each token into the pool with the highest quoted yield, whatever its size and risk: only the requested chains and minimum yield
 /// count. Dilution by the deposit is included.
-pub fn unlimited(case: &Case<'_>, pools: &Pools, holdings: &[WalletToken], wish: Wish) -> Totals {
+pub fn unlimited(case: &Case<'_>, pools: &Pools, holdings: &[WalletToken], wish: PlanPreferences) -> Totals {
     let mut totals = Totals::default();
     for (at, range) in reachable(pools, holdings) {
         let quoting = pools.pools[range].iter().filter(|pool| pool.quoted >= wish.min_apy);

@@ -2,7 +2,7 @@
 //! at most one pool partially although its fee is paid in full; best-first branch and bound decides whether it is in or out.
 
 use super::{
-    effort::Effort,
+    effort::WorkBudget,
     open_nodes::OpenNodes,
     problem::{Deposits, Item},
 };
@@ -268,11 +268,11 @@ struct Search<'a, 'b> {
     open: OpenNodes<Node>,
     /// Largest bound of a closed node: solved, or close enough to the best plan.
     closed: f64,
-    effort: &'a mut Effort<'b>,
+    effort: &'a mut WorkBudget<'b>,
 }
 
 /// The best plan with `required` used and `free` optional; `None` if `required` do not fit the budget.
-pub fn solve(problem: TokenProblem<'_>, required: &[u32], free: &[u32], effort: &mut Effort<'_>) -> Option<Solved> {
+pub fn solve(problem: TokenProblem<'_>, required: &[u32], free: &[u32], effort: &mut WorkBudget<'_>) -> Option<Solved> {
     let root = problem.relax(required, free)?;
     effort.spend((required.len() + free.len()) / 4 + root.deposits.len() * 8);
     let (lambda, bound) = (root.lambda, root.bound);

@@ -13,7 +13,7 @@ use super::super::{
     names::{Names, is_one_of, plain},
     notation, pair,
     refusal::{COLUMN, Refusal},
-    sheet::{Sheet, json::KEY},
+    sheet::{RawTable, json::KEY},
 };
 use super::grid::{self, CandleTimes};
 use model::{
@@ -76,7 +76,7 @@ pub(crate) struct CandleColumns {
 }
 
 /// Builds the refusal: the reason, the options that would help, and the equivalent lines of `dataset.toml`.
-pub(crate) fn refusal(sheet: &Sheet, why: &str, what: &str) -> Refusal {
+pub(crate) fn refusal(sheet: &RawTable, why: &str, what: &str) -> Refusal {
     let name = |words: &str, or: usize| {
         Names::of(&sheet.names)
             .find(words)
@@ -91,7 +91,7 @@ pub(crate) fn refusal(sheet: &Sheet, why: &str, what: &str) -> Refusal {
 }
 
 /// The columns of time, open, high, low and close, by name.
-pub(crate) fn named(sheet: &Sheet) -> Option<(usize, OhlcPlaces)> {
+pub(crate) fn named(sheet: &RawTable) -> Option<(usize, OhlcPlaces)> {
     let names = Names::of(&sheet.names);
     let prices = [price(&names, OPEN)?, price(&names, HIGH)?, price(&names, LOW)?, price(&names, CLOSE)?];
     let apart = prices.iter().enumerate().all(|(i, at)| !prices[..i].contains(at));
@@ -100,7 +100,7 @@ pub(crate) fn named(sheet: &Sheet) -> Option<(usize, OhlcPlaces)> {
 }
 
 /// Whether another column has the same name and other cells, as those of two series side by side.
-fn stands_twice(sheet: &Sheet, at: usize) -> bool {
+fn stands_twice(sheet: &RawTable, at: usize) -> bool {
     let twin = format!("{} (2)", sheet.names[at]);
     sheet.names.iter().position(|name| *name == twin).is_some_and(|other| sheet.column(at).ne(sheet.column(other)))
 }
@@ -117,7 +117,7 @@ fn price(names: &Names, words: &str) -> Option<usize> {
 }
 
 /// The time column: by name, else a column that holds only times.
-fn time(sheet: &Sheet, names: &Names) -> Option<usize> {
+fn time(sheet: &RawTable, names: &Names) -> Option<usize> {
     let reads = |at: usize| {
         let cells: Vec<&str> = sheet.column(at).take(200).collect();
         match TimeStyle::of(&cells) {
@@ -153,20 +153,20 @@ fn time(sheet: &Sheet, names: &Names) -> Option<usize> {
 }
 
 /// Whether the times are certainly in UTC: seconds since 1970, or times with an offset or under a name with `UTC`.
-fn is_universal(sheet: &Sheet, at: usize) -> bool {
+fn is_universal(sheet: &RawTable, at: usize) -> bool {
     let is_zoned = |cell: &str| without_zone(cell).is_some_and(|(rest, _)| rest.len() < cell.trim().len());
     let mut filled = sheet.column(at).filter(|cell| !cell.trim().is_empty()).take(200).peekable();
     let is_stated = plain(&sheet.names[at]).ends_with("utc") || filled.peek().is_some() && filled.all(is_zoned);
     is_stated && kind(sheet.column(at).take(200)) == CellKind::Time || is_epoch(sheet, at)
 }
 
-fn is_epoch(sheet: &Sheet, at: usize) -> bool {
+fn is_epoch(sheet: &RawTable, at: usize) -> bool {
     TimeStyle::of(&sheet.column(at).collect::<Vec<_>>()) == Ok(Some(TimeStyle::Epoch))
 }
 
 /// Whether two columns give the same times in two time zones: whole half hours apart, and not by one candle, as its start and its end are. Over a
 /// change of clocks there are two such differences.
-fn differ_by_zone(sheet: &Sheet, one: usize, other: usize) -> bool {
+fn differ_by_zone(sheet: &RawTable, one: usize, other: usize) -> bool {
     let read = |at: usize| -> Option<Vec<i64>> {
         let cells: Vec<&str> = sheet.column(at).collect();
         let style = TimeStyle::of(&cells).ok().flatten()?;
@@ -180,7 +180,7 @@ fn differ_by_zone(sheet: &Sheet, one: usize, other: usize) -> bool {
 }
 
 /// The note about a column with the same times in a time zone that the file does not name.
-fn local_times(sheet: &Sheet, time: usize) -> Option<String> {
+fn local_times(sheet: &RawTable, time: usize) -> Option<String> {
     let mut others = (0..sheet.names.len()).filter(|&at| at != time && is_universal(sheet, time) && !is_universal(sheet, at));
     let local = others.find(|&at| differ_by_zone(sheet, at, time))?;
     Some(format!(
@@ -190,7 +190,7 @@ fn local_times(sheet: &Sheet, time: usize) -> Option<String> {
 }
 
 /// Finds the candle columns. Errors: what the user has to specify. `None` if these are no candles.
-pub(crate) fn columns(sheet: &Sheet, map: &[(String, String)], ends: bool) -> Result<Option<CandleColumns>, Refusal> {
+pub(crate) fn columns(sheet: &RawTable, map: &[(String, String)], ends: bool) -> Result<Option<CandleColumns>, Refusal> {
     let said =
         |ours: &str| map.iter().find(|(known, _)| known == ours).and_then(|(_, theirs)| sheet.names.iter().position(|name| name == theirs));
     let wanted = [("open", OPEN), ("high", HIGH), ("low", LOW), ("close", CLOSE)];
@@ -221,7 +221,7 @@ pub(crate) fn columns(sheet: &Sheet, map: &[(String, String)], ends: bool) -> Re
 }
 
 /// Refuses candles whose times are from before any token traded.
-fn early_times(sheet: &Sheet) -> Option<Refusal> {
+fn early_times(sheet: &RawTable) -> Option<Refusal> {
     let names = Names::of(&sheet.names);
     if ![OPEN, HIGH, LOW, CLOSE].iter().all(|words| price(&names, words).is_some()) {
         return None;
@@ -237,7 +237,7 @@ fn early_times(sheet: &Sheet) -> Option<Refusal> {
 }
 
 /// Refuses one column used for two prices; if it is used for all four, returns the note for such candles.
-fn four_columns_or_one(sheet: &Sheet, prices: OhlcPlaces) -> Result<Option<String>, Refusal> {
+fn four_columns_or_one(sheet: &RawTable, prices: OhlcPlaces) -> Result<Option<String>, Refusal> {
     let twice = (1..4).find(|&at| prices[..at].contains(&prices[at]));
     let Some(twice) = twice else { return Ok(None) };
     let name = &sheet.names[prices[twice]];
@@ -256,7 +256,7 @@ fn four_columns_or_one(sheet: &Sheet, prices: OhlcPlaces) -> Result<Option<Strin
 }
 
 /// Headerless columns: a time followed by prices that fit exactly one order.
-fn unnamed(sheet: &Sheet) -> Result<Option<CandleColumns>, Refusal> {
+fn unnamed(sheet: &RawTable) -> Result<Option<CandleColumns>, Refusal> {
     let width = sheet.names.len();
     if !(5..=16).contains(&width) || sheet.first.is_empty() {
         return Ok(None);
@@ -308,7 +308,7 @@ fn unnamed(sheet: &Sheet) -> Result<Option<CandleColumns>, Refusal> {
 }
 
 /// Whether the seventh number is a close time, a millisecond before the next row, as in Binance klines.
-pub(crate) fn has_close_times(sheet: &Sheet) -> bool {
+pub(crate) fn has_close_times(sheet: &RawTable) -> bool {
     let spans = |row: &Vec<String>| {
         let number = |at: usize| row.get(at).and_then(|cell| cell.parse::<f64>().ok());
         number(0).zip(number(6)).is_some_and(|(open, close)| open > 1e11 && close > open && close < open * 1.01)
@@ -317,7 +317,7 @@ pub(crate) fn has_close_times(sheet: &Sheet) -> bool {
 }
 
 /// Whether the column is nearly monotonic, as times are.
-fn rises(sheet: &Sheet, at: usize) -> bool {
+fn rises(sheet: &RawTable, at: usize) -> bool {
     let numbers: Vec<f64> = sheet.column(at).filter_map(|cell| cell.trim().parse().ok()).collect();
     let up = numbers.windows(2).filter(|two| two[1] > two[0]).count();
     let down = numbers.windows(2).filter(|two| two[1] < two[0]).count();
@@ -339,7 +339,7 @@ impl CandleColumns {
     }
 
     /// Whether rows are marked as those of whole candles or not.
-    pub(crate) fn marks(&self, sheet: &Sheet) -> bool {
+    pub(crate) fn marks(&self, sheet: &RawTable) -> bool {
         self.placed.marks(grid::has_more(sheet))
     }
 
@@ -359,7 +359,7 @@ impl CandleColumns {
     }
 
     /// The sample rows that are picked, oldest first.
-    pub(crate) fn picked_rows(&self, sheet: &Sheet, picked: &[(String, String)]) -> Vec<usize> {
+    pub(crate) fn picked_rows(&self, sheet: &RawTable, picked: &[(String, String)]) -> Vec<usize> {
         let places: Vec<(usize, &str)> = (picked.iter())
             .filter_map(|(name, value)| Some((sheet.names.iter().position(|known| known.eq_ignore_ascii_case(name))?, value.as_str())))
             .collect();
@@ -368,7 +368,7 @@ impl CandleColumns {
     }
 
     /// The share of sample rows that have the time of another row but different prices.
-    pub(crate) fn repeated_times(&self, sheet: &Sheet, picked: &[(String, String)]) -> f64 {
+    pub(crate) fn repeated_times(&self, sheet: &RawTable, picked: &[(String, String)]) -> f64 {
         let rows = self.picked_rows(sheet, picked);
         let same = |a: usize, b: usize| self.times[a] == self.times[b];
         let differs = |a: usize, b: usize| self.prices.iter().any(|&at| sheet.first[a][at] != sheet.first[b][at]);

@@ -8,7 +8,7 @@ use super::{
         names::{Names, SERIES, is_one_of, plain},
         pair,
         refusal::{Refusal, UNIT},
-        sheet::Sheet,
+        sheet::RawTable,
     },
     columns::CandleColumns,
     pools,
@@ -62,7 +62,7 @@ pub(super) fn is_of_quote(name: &str) -> bool {
 }
 
 /// Every currency that the file states for these prices.
-pub(super) fn named(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Vec<NamedCurrency> {
+pub(super) fn named(file: &FileToImport<'_>, sheet: &RawTable, found: &CandleColumns) -> Vec<NamedCurrency> {
     let mut all = Vec::new();
     for at in found.prices {
         if let Some((cell, currency)) = sheet.column(at).find_map(|cell| Some((cell, of_cell(cell)?))) {
@@ -92,7 +92,7 @@ pub(super) fn named(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumn
 }
 
 /// The values that a column of currencies has in the picked rows, in upper case.
-fn values(file: &FileToImport<'_>, sheet: &Sheet, at: usize) -> Vec<String> {
+fn values(file: &FileToImport<'_>, sheet: &RawTable, at: usize) -> Vec<String> {
     let picked = file.options.pick.iter().find(|(column, _)| column.eq_ignore_ascii_case(&sheet.names[at]));
     match picked {
         Some((_, value)) => vec![value.trim().to_uppercase()],
@@ -102,7 +102,7 @@ fn values(file: &FileToImport<'_>, sheet: &Sheet, at: usize) -> Vec<String> {
 
 /// The tokens or currencies in which columns of quotes say that the prices are. Where one of several is a dollar, the series are told apart
 /// by them instead.
-fn of_quotes(file: &FileToImport<'_>, sheet: &Sheet) -> Vec<NamedCurrency> {
+fn of_quotes(file: &FileToImport<'_>, sheet: &RawTable) -> Vec<NamedCurrency> {
     let is_symbol = |value: &String| {
         (2..=12).contains(&value.len())
             && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte))
@@ -126,7 +126,7 @@ fn of_quotes(file: &FileToImport<'_>, sheet: &Sheet) -> Vec<NamedCurrency> {
 }
 
 /// The currencies in currency columns, for the picked rows.
-fn in_columns(file: &FileToImport<'_>, sheet: &Sheet) -> Vec<NamedCurrency> {
+fn in_columns(file: &FileToImport<'_>, sheet: &RawTable) -> Vec<NamedCurrency> {
     let names = Names::of(&sheet.names);
     let mut all = Vec::new();
     let all_of = |words: &str| if sheet.named { names.all(words) } else { Vec::new() };
@@ -161,7 +161,7 @@ fn in_columns(file: &FileToImport<'_>, sheet: &Sheet) -> Vec<NamedCurrency> {
 }
 
 /// The symbol of a `quoteCurrency` that is an object beside the table. The `quote` of a pool is not: its prices may be in USD.
-fn beside_quote(sheet: &Sheet) -> Option<&str> {
+fn beside_quote(sheet: &RawTable) -> Option<&str> {
     let is_symbol = |place: &str| {
         let mut parts = place.rsplit('.').map(plain);
         let (last, of) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
@@ -171,7 +171,7 @@ fn beside_quote(sheet: &Sheet) -> Option<&str> {
 }
 
 /// The currency in members beside the table.
-pub(crate) fn beside(sheet: &Sheet) -> Option<NamedCurrency> {
+pub(crate) fn beside(sheet: &RawTable) -> Option<NamedCurrency> {
     let of = |names: &str, is_currency: fn(&str) -> bool| {
         let value = sheet.beside(names).or_else(|| beside_quote(sheet))?.trim();
         let currency = value.to_uppercase();
@@ -195,7 +195,7 @@ pub(crate) fn in_dollars(file: &FileToImport<'_>, named: &[NamedCurrency]) -> Re
 }
 
 /// The number of decimals that the file states for prices written as whole numbers, and where it does.
-fn stated_places(sheet: &Sheet) -> Option<(u32, String)> {
+fn stated_places(sheet: &RawTable) -> Option<(u32, String)> {
     let of = |name: &str, text: &str| {
         let number: i64 = text.trim().parse().ok()?;
         match plain(name) {
@@ -224,7 +224,7 @@ fn stated_places(sheet: &Sheet) -> Option<(u32, String)> {
 }
 
 /// Divides prices that are written as whole numbers and that no token costs, if the file states their decimals; asks about lower ones.
-pub(super) fn with_stated_places(file: &FileToImport<'_>, sheet: &Sheet, found: &mut CandleColumns) -> Result<(), Refusal> {
+pub(super) fn with_stated_places(file: &FileToImport<'_>, sheet: &RawTable, found: &mut CandleColumns) -> Result<(), Refusal> {
     let unit = file.options.unit;
     let decimal = if found.style.comma { ',' } else { '.' };
     let is_whole = found.prices.iter().all(|&at| sheet.column(at).all(|cell| !cell.contains(decimal)));
@@ -261,7 +261,7 @@ fn middle_close(found: &CandleColumns) -> f64 {
 }
 
 /// Refuses prices too high for any token, as base units are.
-pub(super) fn not_smallest_units(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Result<(), Refusal> {
+pub(super) fn not_smallest_units(file: &FileToImport<'_>, sheet: &RawTable, found: &CandleColumns) -> Result<(), Refusal> {
     let middle = middle_close(found);
     if file.options.as_usd || middle < USD_MAX || found.figures[3].iter().any(|price| *price > 0.0 && price.fract() != 0.0) {
         return Ok(());

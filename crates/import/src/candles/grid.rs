@@ -3,7 +3,7 @@
 
 use super::super::{
     evidence::when::{length_of_ends, start_of_end},
-    sheet::{ROWS, Sheet},
+    sheet::{ROWS, RawTable},
 };
 use model::{
     interval::Interval,
@@ -58,7 +58,7 @@ pub(crate) struct RowsSeen {
 }
 
 /// Whether the table may have rows behind its sample that must be judged. Typed times are not read for that.
-pub(crate) fn has_more(sheet: &Sheet) -> bool {
+pub(crate) fn has_more(sheet: &RawTable) -> bool {
     sheet.first.len() >= ROWS && !sheet.floats.contains(&true)
 }
 

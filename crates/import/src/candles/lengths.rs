@@ -7,7 +7,7 @@ use super::{
     super::{
         format::{FileToImport, ImportPlan},
         refusal::{Refusal, VALUE},
-        sheet::{ROWS, Sheet},
+        sheet::{ROWS, RawTable},
     },
     columns::CandleColumns,
 };
@@ -29,7 +29,7 @@ fn regular(times: &[i64]) -> Option<i64> {
 }
 
 /// Gives candles the length that all rows show, those without prices too. Asks if the prices are of a usual longer length.
-pub(super) fn of_all_rows(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, plan: &mut ImportPlan) -> Result<(), Refusal> {
+pub(super) fn of_all_rows(file: &FileToImport<'_>, sheet: &RawTable, found: &CandleColumns, plan: &mut ImportPlan) -> Result<(), Refusal> {
     let is_told = found.interval.is_some() || file.options.set.iter().any(|(ours, _)| ours == "interval");
     let Some(take) = plan.takes.first_mut().filter(|_| !is_told && found.has_empty_rows()) else { return Ok(()) };
     let token = take.manifest.columns.get("token_address").and_then(|rule| rule.from.as_ref());

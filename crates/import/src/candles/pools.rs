@@ -6,7 +6,7 @@ use super::{
         names::{is_one_of, plain},
         pair,
         refusal::{ADDRESS, Refusal},
-        sheet::Sheet,
+        sheet::RawTable,
         tokens::alike,
     },
     columns::CandleColumns,
@@ -47,7 +47,7 @@ impl Side {
 
 /// Refuses prices of a pool's token that is not the one that the user says, or that are not in dollars. Of rows that do not show which of the two
 /// is priced, only a dollar that costs far from one is refused.
-pub(super) fn is_of_said_token(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Result<(), Refusal> {
+pub(super) fn is_of_said_token(file: &FileToImport<'_>, sheet: &RawTable, found: &CandleColumns) -> Result<(), Refusal> {
     if file.options.as_usd || file.options.broken_too || !sheet.named {
         return Ok(());
     }

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     super::{
-        format::{FileToImport, ImportPlan, Take},
+        format::{FileToImport, ImportPlan, ImportedTable},
         names::{Names, PLACES, QUOTES, SERIES, TOKEN, is_one_of, plain},
         pair,
         refusal::Refusal,
         report::{few, listed},
         rows,
-        sheet::Sheet,
+        sheet::RawTable,
     },
     columns::CandleColumns,
     currency::is_of_quote,
@@ -39,9 +39,9 @@ struct SeriesColumns {
 /// Returns the plan that assigns a token to each row, and whether the file holds several series.
 pub(super) fn by_series(
     file: &FileToImport<'_>,
-    sheet: &Sheet,
+    sheet: &RawTable,
     found: &CandleColumns,
-    mut take: Take,
+    mut take: ImportedTable,
 ) -> Result<(ImportPlan, bool), Refusal> {
     for (name, value) in &file.options.pick {
         if !sheet.names.iter().any(|known| known.eq_ignore_ascii_case(name)) {
@@ -85,7 +85,13 @@ pub(super) fn by_series(
 }
 
 /// Assigns a token to each symbol of a column.
-fn split(file: &FileToImport<'_>, sheet: &Sheet, parts: &SeriesColumns, symbol: usize, mut take: Take) -> Result<ImportPlan, Refusal> {
+fn split(
+    file: &FileToImport<'_>,
+    sheet: &RawTable,
+    parts: &SeriesColumns,
+    symbol: usize,
+    mut take: ImportedTable,
+) -> Result<ImportPlan, Refusal> {
     let (mut says, mut unknown, mut known, mut taken) = (Vec::new(), Vec::new(), Vec::new(), BTreeMap::<_, String>::new());
     for values in parts.found.keys() {
         let value = &values[parts.columns.iter().position(|at| *at == symbol).unwrap_or_default()];
@@ -136,7 +142,7 @@ fn split(file: &FileToImport<'_>, sheet: &Sheet, parts: &SeriesColumns, symbol: 
 
 /// The symbol or pair that tells the token of all rows. In a column that is not for symbols, or has no name, only a pair or a known symbol
 /// does: `TRUE` and `run1` do not.
-fn told(file: &FileToImport<'_>, sheet: &Sheet, parts: &SeriesColumns, values: &[String]) -> Option<String> {
+fn told(file: &FileToImport<'_>, sheet: &RawTable, parts: &SeriesColumns, values: &[String]) -> Option<String> {
     let at = parts.symbols.iter().copied().find(|&at| value(parts, values, at).is_some())?;
     let content = content(parts, values)?;
     let text = content.to_uppercase();
@@ -149,7 +155,7 @@ fn told(file: &FileToImport<'_>, sheet: &Sheet, parts: &SeriesColumns, values: &
 }
 
 /// Finds the columns that tell series apart, and their values in all picked rows.
-fn parts(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, token: Option<usize>) -> Result<SeriesColumns, String> {
+fn parts(file: &FileToImport<'_>, sheet: &RawTable, found: &CandleColumns, token: Option<usize>) -> Result<SeriesColumns, String> {
     let names = Names::of(&sheet.names);
     let texts = |at: &usize| {
         let used = *at == found.time || found.prices.contains(at) || Some(*at) == found.interval || Some(*at) == found.clock;
@@ -255,7 +261,7 @@ fn content(parts: &SeriesColumns, values: &[String]) -> Option<String> {
 }
 
 /// The symbol or pair stated beside the table.
-fn beside(sheet: &Sheet) -> Option<&str> {
+fn beside(sheet: &RawTable) -> Option<&str> {
     let said = sheet.beside("symbol pair instid ticker productid instrument digitalcurrencycode ch market");
     let place = || sheet.beside("place").and_then(|place| place.rsplit('.').next()).filter(|last| pair::pair(last, |_| false).is_some());
     let preamble = || {
@@ -270,7 +276,7 @@ fn beside(sheet: &Sheet) -> Option<&str> {
 }
 
 /// Whether a column of pairs, or a text beside the table, names the quote currency. Columns of it alone are read with the currencies.
-pub(super) fn quotes(sheet: &Sheet) -> bool {
+pub(super) fn quotes(sheet: &RawTable) -> bool {
     let names = Names::of(&sheet.names);
     let pairs = |at: usize| sheet.column(at).find(|cell| !cell.is_empty()).is_some_and(|cell| pair::pair(cell, |_| false).is_some());
     let beside = || sheet.beside(QUOTED).or_else(|| beside(sheet));
@@ -278,7 +284,7 @@ pub(super) fn quotes(sheet: &Sheet) -> bool {
 }
 
 /// Refuses prices that texts beside the table state to be in another currency.
-fn in_dollars(file: &FileToImport<'_>, sheet: &Sheet) -> Result<(), Refusal> {
+fn in_dollars(file: &FileToImport<'_>, sheet: &RawTable) -> Result<(), Refusal> {
     match sheet.beside(QUOTED).filter(|_| !file.options.as_usd) {
         Some(quote) if pair::is_currency(&quote.to_lowercase()) && !pair::is_dollar(quote) => Err(format!(
             "has prices in {quote}, but candles must be in USD; use a file with prices in USD, or pass --as-usd if they are in \
@@ -290,7 +296,7 @@ fn in_dollars(file: &FileToImport<'_>, sheet: &Sheet) -> Result<(), Refusal> {
 }
 
 /// The refusal that says how to pick one series; and if its token is not known then, how to name it.
-fn pick(file: &FileToImport<'_>, sheet: &Sheet, parts: &SeriesColumns) -> Refusal {
+fn pick(file: &FileToImport<'_>, sheet: &RawTable, parts: &SeriesColumns) -> Refusal {
     let parting: Vec<usize> =
         parts.symbols.iter().chain(&parts.places).chain(&parts.quotes).copied().filter(|&at| count(parts, &[at]) > 1).collect();
     let shown: Vec<String> = parting
@@ -320,7 +326,7 @@ fn pick(file: &FileToImport<'_>, sheet: &Sheet, parts: &SeriesColumns) -> Refusa
 
 /// The column of token addresses. Columns of a pool (`pool.id`, `pair.token0.id`) and of the quote (`quoteCurrency.address`) do not hold the
 /// token that is priced.
-fn token_column(sheet: &Sheet, names: &Names) -> Option<usize> {
+fn token_column(sheet: &RawTable, names: &Names) -> Option<usize> {
     let of_pair = |name: &str| name.rsplit('.').skip(1).any(|part| plain(part) == "pair");
     let in_pool = |name: &str| of_pair(name) || pools::is_of_pool(name);
     let holds = |at: &usize| {

@@ -4,7 +4,7 @@
 use super::super::{
     evidence::when::{TimeStyle, is_local, parsed},
     names::{Names, is_one_of, plain},
-    sheet::Sheet,
+    sheet::RawTable,
 };
 use model::{
     interval::Interval,
@@ -25,7 +25,7 @@ const ZONES: &str = "\
 const ZONE_COLUMNS: &str = "tz timezone zone tzname utcoffset";
 
 /// The zone other than UTC that the time header or a zone column names; `None` if the cells carry their own.
-pub(super) fn foreign_zone(sheet: &Sheet, time: usize, when: TimeStyle, cells: &[String]) -> Option<(String, String)> {
+pub(super) fn foreign_zone(sheet: &RawTable, time: usize, when: TimeStyle, cells: &[String]) -> Option<(String, String)> {
     // A footnote among the cells does not tell the zone.
     let filled = || cells.iter().map(|cell| cell.trim()).filter(|cell| when.ms(cell).is_some());
     let has_clock = |cell: &str| cell.contains(':') || when == TimeStyle::Digits && cell.trim_end_matches(".0").len() > 8;
@@ -73,7 +73,7 @@ fn zone_in(header: &str) -> Option<String> {
 
 /// The note on times without a zone, if candles of hours to days begin whole half hours off those of UTC, as those of a time zone do. Where
 /// clocks change, they begin at two times an hour apart.
-pub(super) fn unzoned(sheet: &Sheet, time: usize, when: TimeStyle, cells: &[String], times: &[Option<i64>]) -> Option<String> {
+pub(super) fn unzoned(sheet: &RawTable, time: usize, when: TimeStyle, cells: &[String], times: &[Option<i64>]) -> Option<String> {
     let filled = || cells.iter().map(|cell| cell.trim()).filter(|cell| when.ms(cell).is_some());
     let is_stated = ["utc", "gmt"].iter().any(|zone| plain(&sheet.names[time]).contains(zone))
         || (0..sheet.names.len()).any(|at| is_one_of(&plain(&sheet.names[at]), ZONE_COLUMNS));
@@ -100,7 +100,7 @@ pub(super) fn unzoned(sheet: &Sheet, time: usize, when: TimeStyle, cells: &[Stri
 }
 
 /// Whether the times are close times, by the column's name or by the source's known convention.
-pub(super) fn are_ends(sheet: &Sheet, time: usize) -> bool {
+pub(super) fn are_ends(sheet: &RawTable, time: usize) -> bool {
     let names = Names::of(&sheet.names);
     is_one_of(names.last(time), ENDS) || BITMEX.iter().all(|name| names.has(name)) && names.last(time) == "timestamp"
 }

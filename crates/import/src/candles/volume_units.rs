@@ -8,7 +8,7 @@ use super::super::{
     },
     names::is_one_of,
     pair,
-    sheet::Sheet,
+    sheet::RawTable,
 };
 use source::coerce::cell::is_null_word;
 
@@ -57,7 +57,7 @@ pub(super) fn may_be_token(name: &str) -> Option<&str> {
 }
 
 /// The currency that most of the column's cells carry.
-pub(super) fn currency(sheet: &Sheet, at: usize) -> Option<&'static str> {
+pub(super) fn currency(sheet: &RawTable, at: usize) -> Option<&'static str> {
     let filled = sheet.column(at).filter(|cell| !is_null_word(cell)).count();
     let told: Vec<&'static str> = sheet.column(at).filter_map(of_cell).collect();
     (told.len() * 2 > filled).then(|| told[0])
@@ -79,7 +79,7 @@ pub(super) fn figure(cell: &str) -> std::borrow::Cow<'_, str> {
 }
 
 /// Non-numeric cells of a column: their number, the number of filled cells, and the first of them.
-pub(super) fn unread(sheet: &Sheet, at: usize) -> (usize, usize, Option<&str>) {
+pub(super) fn unread(sheet: &RawTable, at: usize) -> (usize, usize, Option<&str>) {
     let filled = sheet.column(at).filter(|cell| !is_null_word(cell));
     let bad = || sheet.column(at).filter(|cell| !is_null_word(cell) && !is_number(&figure(cell)));
     (bad().count(), filled.count(), bad().next())

@@ -10,7 +10,7 @@ use super::{
         format::FileToImport,
         names::{Names, is_one_of, plain},
         notation, pair,
-        sheet::Sheet,
+        sheet::RawTable,
     },
     columns::CandleColumns,
     volume_units::{self, scale_of, unread},
@@ -73,7 +73,7 @@ impl VolumeRule {
 
 impl Volume {
     /// The columns it is computed from.
-    pub(super) fn worked_out(&self, sheet: &Sheet) -> Vec<String> {
+    pub(super) fn worked_out(&self, sheet: &RawTable) -> Vec<String> {
         match self {
             Self::Made(made, _) => std::iter::once(made.first).chain(made.second).map(|at| sheet.names[at].clone()).collect(),
             Self::Column { .. } | Self::None(_) => Vec::new(),
@@ -90,7 +90,7 @@ impl Volume {
     }
 
     /// The note on non-numeric volume cells, if there are several.
-    pub(super) fn unread(&self, sheet: &Sheet) -> Option<String> {
+    pub(super) fn unread(&self, sheet: &RawTable) -> Option<String> {
         let at = self.column()?;
         let (bad, filled, first) = unread(sheet, at);
         let first = first.filter(|_| bad > 1)?;
@@ -101,7 +101,7 @@ impl Volume {
     }
 
     /// The note on a volume whose unit is known only from its name.
-    pub(super) fn assumed(&self, sheet: &Sheet) -> Option<String> {
+    pub(super) fn assumed(&self, sheet: &RawTable) -> Option<String> {
         let name = &sheet.names[self.column()?];
         if let Some(word) = volume_units::may_be_token(name) {
             let by = scale_of(name);
@@ -118,7 +118,7 @@ impl Volume {
         ))
     }
 
-    pub(super) fn says(&self, sheet: &Sheet) -> Option<String> {
+    pub(super) fn says(&self, sheet: &RawTable) -> Option<String> {
         match self {
             Self::Column { at, scale, .. } if *scale != 1.0 => {
                 Some(format!("volume in tokens from `{}`, multiplied by {scale} because of its name", sheet.names[*at]))
@@ -141,7 +141,7 @@ fn counts(name: &str) -> Option<VolumeMeasure> {
 }
 
 /// Determines the base volume of candles with these columns.
-pub(super) fn volume(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Volume {
+pub(super) fn volume(file: &FileToImport<'_>, sheet: &RawTable, found: &CandleColumns) -> Volume {
     let names = Names::of(&sheet.names);
     let candidates = file.mapped("volume").map_or_else(|| candidates(sheet, found, &names), |said| vec![said]);
     let Some(style) = notation::style_beside(sheet, &candidates, found.style.comma) else {
@@ -179,7 +179,7 @@ pub(super) fn volume(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColum
 
 /// The base volume of two columns whose ratio is the price. Of several such pairs, the one with the most money: purchases by takers are a
 /// part of all trades.
-fn of_pair(sheet: &Sheet, found: &CandleColumns, among: &Candidates<'_>, scales: &[f64], are_counts: &[bool]) -> Option<Volume> {
+fn of_pair(sheet: &RawTable, found: &CandleColumns, among: &Candidates<'_>, scales: &[f64], are_counts: &[bool]) -> Option<Volume> {
     let Candidates { names, columns: candidates, figures, ranges, style } = *among;
     let total = |at: usize| figures[at].iter().filter(|figure| figure.is_finite()).sum::<f64>();
     let fine = found.figures[3].iter().any(|close| !(0.8..=1.25).contains(close));
@@ -211,7 +211,7 @@ fn of_pair(sheet: &Sheet, found: &CandleColumns, among: &Candidates<'_>, scales:
 }
 
 /// Which of these columns may be numbers of trades: whole numbers beside a column with fractions, where no names tell.
-fn trade_counts(sheet: &Sheet, columns: &[usize]) -> Vec<bool> {
+fn trade_counts(sheet: &RawTable, columns: &[usize]) -> Vec<bool> {
     let whole = |at: &usize| sheet.column(*at).take(200).all(|cell| cell.parse::<f64>().is_ok_and(|number| number.fract() == 0.0));
     let whole: Vec<bool> = columns.iter().map(whole).collect();
     if sheet.named || whole.iter().all(|whole| *whole) { vec![false; columns.len()] } else { whole }
@@ -228,7 +228,7 @@ struct Candidates<'a> {
 }
 
 /// The note on a column named as a volume with few numbers in it.
-fn illegible(sheet: &Sheet, names: &Names) -> Option<String> {
+fn illegible(sheet: &RawTable, names: &Names) -> Option<String> {
     let at = (0..names.len()).find(|&at| sheet.named && is_one_of(names.whole(at), BARE))?;
     let (bad, filled, first) = unread(sheet, at);
     let first = first?;
@@ -248,7 +248,7 @@ fn of_contracts(names: &Names, candidates: &[usize], figures: &[Vec<f64>], range
 }
 
 /// The volume from a single column, with no second one to confirm its unit.
-fn single(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, among: &Candidates<'_>) -> Volume {
+fn single(file: &FileToImport<'_>, sheet: &RawTable, found: &CandleColumns, among: &Candidates<'_>) -> Volume {
     let of = |wanted: Option<VolumeMeasure>| {
         among.columns.iter().position(|&at| {
             let name = among.names.whole(at);
@@ -303,7 +303,7 @@ fn single(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, among: 
 }
 
 /// Why the volume is in USD, if other columns or the texts beside the table show it.
-fn in_usd(sheet: &Sheet, names: &Names, found: &CandleColumns, figures: &[f64]) -> Option<String> {
+fn in_usd(sheet: &RawTable, names: &Names, found: &CandleColumns, figures: &[f64]) -> Option<String> {
     if let Some(at) = names.find(&BESIDE_DOLLARS.join(" ")) {
         return Some(format!("as in sources that also have `{}`", sheet.names[at]));
     }
@@ -325,7 +325,7 @@ fn in_usd(sheet: &Sheet, names: &Names, found: &CandleColumns, figures: &[f64]) 
 
 /// Why the volume at `volume` is in USD where columns have no names: one behind it is a market cap, as in CoinMarketCap's tables. Divided by the
 /// opening or closing price it is the supply, which hardly changes from row to row.
-fn beside_cap(sheet: &Sheet, found: &CandleColumns, style: NumberStyle, volume: usize) -> Option<String> {
+fn beside_cap(sheet: &RawTable, found: &CandleColumns, style: NumberStyle, volume: usize) -> Option<String> {
     let is_cap = |at: usize| {
         [0, 3].into_iter().any(|price| {
             let number = |cell: &str| style.plain(cell).and_then(|text| text.parse::<f64>().ok());
@@ -341,7 +341,7 @@ fn beside_cap(sheet: &Sheet, found: &CandleColumns, style: NumberStyle, volume: 
 }
 
 /// Columns that may be volumes: by name if there are names, or all numbers that are neither time nor price nor count.
-fn candidates(sheet: &Sheet, found: &CandleColumns, names: &Names) -> Vec<usize> {
+fn candidates(sheet: &RawTable, found: &CandleColumns, names: &Names) -> Vec<usize> {
     let taken = |at: &usize| *at == found.time || found.prices.contains(at);
     let numbers = |at: &usize| {
         kind(sheet.column(*at).filter(|cell| *cell != "0").take(100)) == CellKind::Number || sheet.column(*at).all(|cell| cell == "0")

@@ -8,7 +8,7 @@ use super::{
         rows::GeneratedRows,
         sniff::Sniffed,
     },
-    FileToImport, ImportPlan, Take,
+    FileToImport, ImportPlan, ImportedTable,
 };
 use model::address::Address;
 
@@ -76,7 +76,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     }
     let row = vec![Some(token.to_string()), runtime, creation];
     let rows = GeneratedRows::of(&["token_address", "bytecode", "creation_bytecode"], sniffed.bytes, vec![row]);
-    plan.takes.push(Take::into("contracts", rows));
+    plan.takes.push(ImportedTable::into("contracts", rows));
     Ok(plan)
 }
 

@@ -11,7 +11,7 @@ use super::{
         rows::GeneratedRows,
         sniff::{FileShape, Sniffed},
     },
-    FileToImport, ImportPlan, Refusal, Take,
+    FileToImport, ImportPlan, ImportedTable, Refusal,
 };
 use model::address::Address;
 use source::provider::JsonAnswer;
@@ -59,7 +59,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         rows.push(row.unwrap_or_else(|| vec![Some("other".to_owned())]));
     }
     let source = GeneratedRows::of(COLUMNS, file.sniffed.bytes, rows);
-    let take = Take::into("transfers", source).keep("kind", &["transfer"], "call no transfer function of a token");
+    let take = ImportedTable::into("transfers", source).keep("kind", &["transfer"], "call no transfer function of a token");
     let mut plan = ImportPlan::of(vec![take])
         .saying("transfers are read from calls of transfer, transferFrom, mint and burn; calls made by contracts are not in this file");
     let mut other: Vec<_> = other.into_iter().collect();

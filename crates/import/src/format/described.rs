@@ -11,11 +11,11 @@ use super::{
         refusal::DATES,
         report::listed,
         rows::{Edited, cells, put},
-        sheet::{Sheet, json::Json},
+        sheet::{RawTable, json::Json},
         sniff::FileShape,
         tokens::TokenMatch,
     },
-    FileToImport, ImportPlan, Refusal, Take,
+    FileToImport, ImportPlan, ImportedTable, Refusal,
     description::{ChainFrom, FormatRow, TokenFrom},
     found::Found,
     mapped, tokens, yields,
@@ -77,7 +77,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
 /// A table of a described file.
 struct DescribedTable<'a> {
     table: &'static str,
-    sheet: &'a Sheet,
+    sheet: &'a RawTable,
     manifest: TableManifest,
     /// Its columns that were found by name.
     found: Option<Found>,
@@ -104,10 +104,10 @@ impl DescribedTable<'_> {
 }
 
 /// The rows at the place of JSON that the description names.
-fn at_place(file: &FileToImport<'_>, table: &str) -> Result<Option<Sheet>, String> {
+fn at_place(file: &FileToImport<'_>, table: &str) -> Result<Option<RawTable>, String> {
     let FileShape::Json { text, .. } = &file.sniffed.shape else { return Ok(None) };
     let Some(place) = file.format.place(table, file.sniffed) else { return Ok(None) };
-    Ok(Some(Sheet::json(Json::at(text, place)?)))
+    Ok(Some(RawTable::json(Json::at(text, place)?)))
 }
 
 /// The text with `{PATH}` replaced by the text at that path of the file.
@@ -138,12 +138,12 @@ fn token(file: &FileToImport<'_>, plan: &mut ImportPlan) -> Result<Option<TokenM
 }
 
 /// The rows for one table; `None` if the file lacks a column of its mapping.
-fn take(file: &FileToImport<'_>, of: DescribedTable<'_>, plan: &mut ImportPlan) -> Result<Option<Take>, Refusal> {
+fn take(file: &FileToImport<'_>, of: DescribedTable<'_>, plan: &mut ImportPlan) -> Result<Option<ImportedTable>, Refusal> {
     let DescribedTable { table, sheet, manifest, found } = of;
     let (format, Some(schema)) = (file.format, schema::table(table)) else { return Ok(None) };
     let made = Made::of(format, sheet);
     let has = |from: &String| sheet.names.iter().chain(&made.names).any(|name| name.eq_ignore_ascii_case(from));
-    let mut take = Take { manifest, ..Take::into(table, sheet.rows(file.sniffed)?) };
+    let mut take = ImportedTable { manifest, ..ImportedTable::into(table, sheet.rows(file.sniffed)?) };
     for column in schema.columns {
         let from = take.manifest.columns.get(column.name).and_then(|rule| rule.from.as_ref());
         if from.is_none_or(has) {
@@ -190,7 +190,7 @@ fn take(file: &FileToImport<'_>, of: DescribedTable<'_>, plan: &mut ImportPlan) 
         rows = latest(rows, sheet.rows(file.sniffed)?, column, &mut plan.says)?;
     }
     let left_out = format.left_out.get(table).cloned().unwrap_or_default();
-    take = Take { rows, worked_out, ..take };
+    take = ImportedTable { rows, worked_out, ..take };
     left_out.clone_into(&mut take.left_out);
     if format.filled.contains_key(table) || format.latest.is_some() {
         take = take.keep(KEPT, &["yes"], &left_out);
@@ -212,7 +212,7 @@ fn take(file: &FileToImport<'_>, of: DescribedTable<'_>, plan: &mut ImportPlan) 
 /// The column of the times of candles, how they are written, and how they become open times.
 fn candle_times(
     file: &FileToImport<'_>,
-    sheet: &Sheet,
+    sheet: &RawTable,
     table: &str,
     columns: &[mapped::Mapped],
 ) -> Result<Option<(usize, TimeStyle, CandleTimes)>, Refusal> {
@@ -227,7 +227,7 @@ fn candle_times(
 }
 
 /// How a column's times are written; `None` if it holds none. Refuses dates whose day and month cannot be told apart.
-fn time_style(sheet: &Sheet, take: &Take, (column, at): mapped::Mapped) -> Result<Option<TimeStyle>, Refusal> {
+fn time_style(sheet: &RawTable, take: &ImportedTable, (column, at): mapped::Mapped) -> Result<Option<TimeStyle>, Refusal> {
     if !matches!(column.kind, Kind::Time | Kind::Date) {
         return Ok(None);
     }
@@ -277,7 +277,7 @@ struct Made {
 }
 
 impl Made {
-    fn of(format: &FormatRow, sheet: &Sheet) -> Self {
+    fn of(format: &FormatRow, sheet: &RawTable) -> Self {
         let there = |names: &Vec<String>| names.iter().filter(|name| sheet.names.contains(name)).cloned().collect::<Vec<_>>();
         let first_of: Vec<_> =
             format.first_of.iter().map(|(name, names)| (name.clone(), there(names))).filter(|(_, names)| !names.is_empty()).collect();

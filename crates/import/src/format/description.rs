@@ -16,7 +16,7 @@ use super::{
         candles,
         evidence::{CellKind, kind},
         outline::First,
-        sheet::Sheet,
+        sheet::RawTable,
         sniff::{FileShape, Sniffed},
     },
     READERS, Reader,
@@ -233,7 +233,7 @@ enum CellSign {
 const WEI_LEAST: u128 = 10_000_000;
 
 impl CellSign {
-    fn holds(self, sheet: &Sheet, at: usize) -> bool {
+    fn holds(self, sheet: &RawTable, at: usize) -> bool {
         let cells = || sheet.column(at).take(50);
         let epochs = |digits: usize| kind(cells()) == CellKind::Number && cells().all(|cell| cell.len() == digits);
         match self {
@@ -380,7 +380,7 @@ impl FormatRow {
     }
 
     /// The file's columns for a table by their names; `None` if it lacks one.
-    pub(super) fn find(&self, table: &str, sheet: &Sheet) -> Option<Found> {
+    pub(super) fn find(&self, table: &str, sheet: &RawTable) -> Option<Found> {
         self.names.iter().find(|names| names.table.name == table)?.find(sheet)
     }
 
@@ -396,7 +396,7 @@ impl FormatRow {
     }
 
     /// How to read a schema column, if the file has the column that the description names.
-    pub(crate) fn said(&self, table: &str, ours: &str, sheet: &Sheet) -> Option<&ColumnManifest> {
+    pub(crate) fn said(&self, table: &str, ours: &str, sheet: &RawTable) -> Option<&ColumnManifest> {
         let (_, manifest) = self.mappings.iter().find(|(known, _)| *known == table)?;
         let rule = manifest.columns.get(ours)?;
         rule.from.as_ref().is_some_and(|from| sheet.names.iter().any(|name| name.eq_ignore_ascii_case(from))).then_some(rule)

@@ -1,8 +1,8 @@
 //! Fees of pools and of fee tiers: fractions of the amount, whatever unit the file has.
 
 use super::{
-    super::{names::plain, sheet::Sheet},
-    FileToImport, ImportPlan, Refusal, Take,
+    super::{names::plain, sheet::RawTable},
+    FileToImport, ImportPlan, ImportedTable, Refusal,
 };
 use crate::AmountUnit;
 use model::schema::TableSchema;
@@ -17,9 +17,9 @@ const MILLIONTHS_MIN: f64 = 100.0;
 /// Reads the fees in the unit of the option, or in the one that the column's name or all of its cells show.
 pub(super) fn in_fraction(
     file: &FileToImport<'_>,
-    sheet: &Sheet,
+    sheet: &RawTable,
     schema: &'static TableSchema,
-    take: &mut Take,
+    take: &mut ImportedTable,
     plan: ImportPlan,
 ) -> Result<ImportPlan, Refusal> {
     let bound = bind(schema, &take.manifest, &sheet.names)?;
@@ -34,7 +34,7 @@ pub(super) fn in_fraction(
     Ok(plan.saying(format!("its `{}` is in {unit}, so it is multiplied by {scale}", sheet.names[at])))
 }
 
-fn shown(sheet: &Sheet, at: usize) -> Option<AmountUnit> {
+fn shown(sheet: &RawTable, at: usize) -> Option<AmountUnit> {
     if plain(&sheet.names[at]).ends_with("ppm") {
         return Some(AmountUnit::Millionths);
     }

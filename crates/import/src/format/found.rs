@@ -7,9 +7,9 @@ use super::{
         evidence::{CellKind, addresses, kind, when::TimeStyle},
         names::Names,
         rows::address,
-        sheet::Sheet,
+        sheet::RawTable,
     },
-    Take,
+    ImportedTable,
 };
 use model::{
     address::Address,
@@ -50,7 +50,7 @@ impl ColumnNames {
     }
 
     /// The file's columns; `None` if one is not there that each row must have for itself.
-    pub(super) fn find(&self, sheet: &Sheet) -> Option<Found> {
+    pub(super) fn find(&self, sheet: &RawTable) -> Option<Found> {
         if !sheet.named {
             return None;
         }
@@ -81,12 +81,12 @@ impl ColumnNames {
     }
 }
 
-fn filled(sheet: &Sheet, at: usize) -> Vec<&str> {
+fn filled(sheet: &RawTable, at: usize) -> Vec<&str> {
     sheet.column(at).collect()
 }
 
 /// Whether the cells are what such a column holds.
-fn holds(wanted: Kind, sheet: &Sheet, at: usize) -> bool {
+fn holds(wanted: Kind, sheet: &RawTable, at: usize) -> bool {
     let found = || kind(sheet.column(at).take(CELLS));
     match wanted {
         Kind::Address | Kind::Addresses => {
@@ -103,7 +103,7 @@ fn holds(wanted: Kind, sheet: &Sheet, at: usize) -> bool {
 }
 
 /// The share of cells that are long hex, with or without `0x`.
-fn hex(sheet: &Sheet, at: usize) -> f64 {
+fn hex(sheet: &RawTable, at: usize) -> f64 {
     let filled: Vec<&str> = sheet.column(at).filter(|cell| !cell.is_empty() && *cell != "0x").collect();
     let is_hex = |cell: &&&str| cell.len() > 20 && cell.trim_start_matches("0x").bytes().all(|digit| digit.is_ascii_hexdigit());
     filled.iter().filter(is_hex).count() as f64 / filled.len().max(1) as f64
@@ -128,14 +128,14 @@ impl Found {
     }
 
     /// Rewrites for addresses that are written as links or with their network.
-    pub(super) fn fixes(&self, sheet: &Sheet) -> Vec<Fix> {
+    pub(super) fn fixes(&self, sheet: &RawTable) -> Vec<Fix> {
         let dressed = |at: &usize| sheet.column(*at).any(|cell| undressed(cell).is_some());
         let addresses = self.0.iter().filter(|(column, _)| column.kind == Kind::Address).filter_map(|(_, at)| *at);
         addresses.filter(dressed).map(|at| Fix::text(sheet, at, undressed)).collect()
     }
 
     /// Maps them. An optional one that is not there stays empty, even if another column has its name.
-    pub(super) fn map(&self, sheet: &Sheet, take: Take) -> Take {
+    pub(super) fn map(&self, sheet: &RawTable, take: ImportedTable) -> ImportedTable {
         self.0.iter().fold(take, |take, (column, at)| match at {
             Some(at) => take.columns(&[(column.name, &sheet.names[*at])]),
             None if column.need == Need::Optional => take.without(column.name),

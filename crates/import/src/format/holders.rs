@@ -8,10 +8,10 @@ use super::{
         notation, pair,
         refusal::{DECIMALS, Refusal, UNIT, WRITE_TOKENS},
         rows::{address, address_text},
-        sheet::Sheet,
+        sheet::RawTable,
         sniff::Sniffed,
     },
-    FileToImport, FormatRow, ImportPlan, Take, transfers,
+    FileToImport, FormatRow, ImportPlan, ImportedTable, transfers,
 };
 use crate::AmountUnit;
 use model::{address::Address, chain::Chain};
@@ -69,7 +69,7 @@ struct Columns {
 }
 
 /// The columns of holders; `said` is that of balances, where the format describes it.
-fn columns(sheet: &Sheet, said: Option<&str>) -> Option<Columns> {
+fn columns(sheet: &RawTable, said: Option<&str>) -> Option<Columns> {
     if !sheet.named {
         return None;
     }
@@ -116,7 +116,7 @@ fn is_of_token(name: &str) -> bool {
 }
 
 /// The account beside a table of its balances: `address` next to `tokens`.
-fn account_beside(sheet: &Sheet) -> Option<Address> {
+fn account_beside(sheet: &RawTable) -> Option<Address> {
     let (_, place) = sheet.beside.iter().rev().find(|(path, _)| path == "place").filter(|(_, place)| !place.is_empty())?;
     let is_beside = |path: &str| !path.strip_prefix(place.as_str()).is_some_and(|rest| rest.starts_with('.')) && !is_of_token(path);
     let named = |word: &str, path: &str| path.rsplit('.').next().is_some_and(|last| plain(last) == word);
@@ -144,12 +144,12 @@ fn words(name: &str) -> Vec<String> {
 }
 
 /// Whether the column's name says that its amounts are in base units, as `balance_wei` does.
-pub(super) fn is_named_raw(sheet: &Sheet, at: usize) -> bool {
+pub(super) fn is_named_raw(sheet: &RawTable, at: usize) -> bool {
     words(&sheet.names[at]).iter().any(|word| is_one_of(&word.to_lowercase(), "wei raw"))
 }
 
 /// The column of the same balances in a coin, if the balances in wei are of no token: `balance_eth` beside `balance_wei`.
-fn in_coin(sheet: &Sheet, balance: usize) -> Option<&str> {
+fn in_coin(sheet: &RawTable, balance: usize) -> Option<&str> {
     let figure = |row: &Vec<String>, at: usize| row[at].trim().parse::<f64>().ok();
     let is_same = |at: usize| {
         let mut pairs = sheet.first.iter().filter_map(|row| Some((figure(row, balance)?, figure(row, at)?))).filter(|(wei, _)| *wei > 0.0);
@@ -165,7 +165,7 @@ pub(super) fn is(format: &FormatRow, sniffed: &Sniffed) -> bool {
 }
 
 /// How the format says to read balances.
-fn said<'a>(format: &'a FormatRow, sheet: &Sheet) -> Option<&'a ColumnManifest> {
+fn said<'a>(format: &'a FormatRow, sheet: &RawTable) -> Option<&'a ColumnManifest> {
     format.said("holders", "balance", sheet)
 }
 
@@ -206,7 +206,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let mut fixes: Vec<Fix> =
         holder.map(|at| Fix::text(sheet, at, |cell| address(cell).map(|address| address.to_string()))).into_iter().collect();
     fixes.extend(Fix::number(sheet, found.balance, NumberStyle { needs_rewrite: true, ..style }));
-    let take = Take::into("holders", fixed(sheet.rows(file.sniffed)?, fixes)).columns(&[("balance", &sheet.names[found.balance])]);
+    let take = ImportedTable::into("holders", fixed(sheet.rows(file.sniffed)?, fixes)).columns(&[("balance", &sheet.names[found.balance])]);
     let (take, account) = match found.holder {
         Holders::Column(at) => (take.columns(&[("holder_address", &sheet.names[at])]), None),
         Holders::Beside(account) => (take.set("holder_address", &account), Some(format!("holder {account}, from the file"))),
@@ -236,7 +236,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
 }
 
 /// The token in the holders' links, `…/token/0x…?a=0x…`, if all of them have the same.
-fn linked_token(sheet: &Sheet, holder: usize) -> Option<Address> {
+fn linked_token(sheet: &RawTable, holder: usize) -> Option<Address> {
     let of = |cell: &str| {
         let (token, query) = cell.split_once("/token/")?.1.split_once('?')?;
         let names_account = query.split('&').any(|part| part.starts_with("a="));
@@ -248,7 +248,7 @@ fn linked_token(sheet: &Sheet, holder: usize) -> Option<Address> {
 }
 
 /// Refuses balances in money, or too large to be whole tokens where no unit is stated.
-pub(super) fn plausible(file: &FileToImport<'_>, sheet: &Sheet, balance: usize) -> Result<(), Refusal> {
+pub(super) fn plausible(file: &FileToImport<'_>, sheet: &RawTable, balance: usize) -> Result<(), Refusal> {
     let name = &sheet.names[balance];
     let filled = sheet.column(balance).filter(|cell| !cell.is_empty()).count();
     let money: Vec<&str> = sheet.column(balance).filter(|cell| of_cell(cell).is_some()).collect();
@@ -298,7 +298,7 @@ fn either_unit(shown: &str, name: &str) -> Refusal {
 /// Whether the balances are in base units. Fractions are whole tokens; for large whole numbers in every row the user must say.
 fn unit(
     file: &FileToImport<'_>,
-    sheet: &Sheet,
+    sheet: &RawTable,
     found: &Columns,
     style: NumberStyle,
     told: &[(Address, i64)],

@@ -5,10 +5,10 @@ use super::{
         evidence::{CellKind, addresses, kind},
         names::{CHAIN, Names},
         refusal::{COLUMN, LABEL},
-        sheet::{Sheet, json::KEY},
+        sheet::{RawTable, json::KEY},
         sniff::Sniffed,
     },
-    FileToImport, ImportPlan, NO_COLUMN, Refusal, Take,
+    FileToImport, ImportPlan, ImportedTable, NO_COLUMN, Refusal,
 };
 
 const ADDRESSES: &str = "address addr wallet walletaddress account contractaddress contract 地址 accountaddress";
@@ -23,20 +23,20 @@ const NAMES: &str = "nametag name addressname entity publicnametag entityname pr
 /// Wider tables hold figures about addresses.
 const WIDTH_MAX: usize = 14;
 
-fn address(sheet: &Sheet, names: &Names) -> Option<usize> {
+fn address(sheet: &RawTable, names: &Names) -> Option<usize> {
     let all = names.all(ADDRESSES).into_iter().chain(sheet.names.iter().position(|name| name == KEY));
     all.into_iter().find(|&at| addresses(sheet.column(at)) > 0.9).or_else(|| names.all(LISTS).into_iter().find(|&at| are_lists(sheet, at)))
 }
 
 /// Whether the cells of the column are lists of addresses in JSON.
-fn are_lists(sheet: &Sheet, at: usize) -> bool {
+fn are_lists(sheet: &RawTable, at: usize) -> bool {
     let filled = || sheet.column(at).filter(|cell| !cell.is_empty());
     let members = filled().flat_map(|cell| cell.split(|c: char| !c.is_ascii_alphanumeric())).filter(|member| !member.is_empty());
     filled().all(|cell| cell.starts_with('[')) && addresses(members) > 0.9
 }
 
 /// The candidate label columns, certain ones and possible ones.
-fn candidates(sheet: &Sheet, names: &Names) -> (Vec<usize>, Vec<usize>) {
+fn candidates(sheet: &RawTable, names: &Names) -> (Vec<usize>, Vec<usize>) {
     let texts = |at: &usize| kind(sheet.column(*at)) == CellKind::Text;
     (names.all(LABELS).into_iter().filter(texts).collect(), names.all(KINDS).into_iter().filter(texts).collect())
 }
@@ -59,7 +59,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let (sure, likely) = candidates(sheet, &names);
     let said = file.mapped("label");
     let name = file.mapped("name").or_else(|| names.find(NAMES).filter(|name| Some(*name) != said && !sure.contains(name)));
-    let mut take = Take::into("labels", sheet.rows(file.sniffed)?).columns(&[("address", &sheet.names[at])]);
+    let mut take = ImportedTable::into("labels", sheet.rows(file.sniffed)?).columns(&[("address", &sheet.names[at])]);
     take.rule("address").explode = are_lists(sheet, at);
     take = take.columns(&[("name", name.map_or(NO_COLUMN, |name| sheet.names[name].as_str()))]);
     let chain = names.find(CHAIN).filter(|chain| *chain != at);
@@ -91,7 +91,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
 }
 
 /// The refusal of a file whose label column is uncertain.
-fn ask_for_label(file: &FileToImport<'_>, sheet: &Sheet, at: usize, name: Option<usize>, likely: &[usize]) -> Refusal {
+fn ask_for_label(file: &FileToImport<'_>, sheet: &RawTable, at: usize, name: Option<usize>, likely: &[usize]) -> Refusal {
     let address = &sheet.names[at];
     let names = name.map_or_else(String::new, |name| format!(", name = \"{}\"", sheet.names[name]));
     if likely.is_empty() {

@@ -8,10 +8,10 @@ use super::{
         evidence::{CellKind, kind, when::TimeStyle},
         names::Names,
         rows::{Edited, cells, put},
-        sheet::Sheet,
+        sheet::RawTable,
         sniff::Sniffed,
     },
-    FileToImport, ImportPlan, NO_COLUMN, Refusal, Take,
+    FileToImport, ImportPlan, ImportedTable, NO_COLUMN, Refusal,
 };
 use model::{address::Address, time::Time};
 use source::SourceBatch;
@@ -47,7 +47,7 @@ fn words(cell: &str) -> Vec<String> {
     hex.flat_map(|part| (0..part.len() / 64).map(|at| part[at * 64..(at + 1) * 64].to_lowercase())).collect()
 }
 
-fn columns(sheet: &Sheet) -> Option<Columns> {
+fn columns(sheet: &RawTable) -> Option<Columns> {
     if !sheet.named {
         return None;
     }
@@ -160,7 +160,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let only = file.hints.token;
     let rows = Edited::only(sheet.rows(file.sniffed)?, MADE.iter().copied(), move |batch| add_columns(batch, &columns, only));
     let name = |has: bool, name: &'static str| if has { name } else { NO_COLUMN };
-    let take = Take::into("transfers", rows)
+    let take = ImportedTable::into("transfers", rows)
         .columns(&[
             ("token_address", MADE[1]),
             ("timestamp", name(has[0], MADE[2])),

@@ -8,9 +8,9 @@ use super::{
         notation,
         refusal::{COLUMN, DECIMALS, Refusal, WRITE_TOKENS},
         report::listed,
-        sheet::Sheet,
+        sheet::RawTable,
     },
-    FileToImport, ImportPlan, Take, fees, holders, posts, transfers, unknown, yields,
+    FileToImport, ImportPlan, ImportedTable, fees, holders, posts, transfers, unknown, yields,
 };
 use crate::AmountUnit;
 use model::{
@@ -38,7 +38,7 @@ pub(crate) fn open(file: &FileToImport<'_>, table: &str) -> Result<ImportPlan, R
             Err(refusal) => Err(missing_of_candles(file, sheet, schema, &columns).unwrap_or(refusal)),
         };
     }
-    let mut take = Take::into(schema.name, fixed(sheet.rows(file.sniffed)?, fixes(sheet, &columns)));
+    let mut take = ImportedTable::into(schema.name, fixed(sheet.rows(file.sniffed)?, fixes(sheet, &columns)));
     let mut plan = ImportPlan::default();
     for (ours, at) in &columns {
         take = take.columns(&[(ours.name, &sheet.names[*at])]);
@@ -94,7 +94,7 @@ pub(crate) fn open(file: &FileToImport<'_>, table: &str) -> Result<ImportPlan, R
 }
 
 /// The mapped columns; refuses those whose cells do not fit.
-fn mapped(file: &FileToImport<'_>, sheet: &Sheet, schema: &'static TableSchema) -> Result<Vec<Mapped>, Refusal> {
+fn mapped(file: &FileToImport<'_>, sheet: &RawTable, schema: &'static TableSchema) -> Result<Vec<Mapped>, Refusal> {
     let mut columns = Vec::new();
     for (ours, theirs) in &file.options.map {
         let column = schema.column(ours).ok_or_else(|| {
@@ -121,7 +121,7 @@ fn mapped(file: &FileToImport<'_>, sheet: &Sheet, schema: &'static TableSchema) 
 }
 
 /// Rewrites for the file's notation of times and numbers.
-pub(super) fn fixes(sheet: &Sheet, columns: &[Mapped]) -> Vec<Fix> {
+pub(super) fn fixes(sheet: &RawTable, columns: &[Mapped]) -> Vec<Fix> {
     let mut fixes = Vec::new();
     for &(column, at) in columns {
         if matches!(column.kind, Kind::Time | Kind::Date)
@@ -144,7 +144,7 @@ fn in_unit(
     unit: Option<AmountUnit>,
     schema: &TableSchema,
     columns: &[Mapped],
-    take: &mut Take,
+    take: &mut ImportedTable,
     plan: &ImportPlan,
 ) -> Result<(), Refusal> {
     let unit = match unit {
@@ -169,7 +169,7 @@ fn in_unit(
 }
 
 /// Leaves the optional columns of yields empty, if the file has one yield at least.
-fn without_what_may_lack(take: Take, sheet: &Sheet, schema: &'static TableSchema) -> Result<Take, Refusal> {
+fn without_what_may_lack(take: ImportedTable, sheet: &RawTable, schema: &'static TableSchema) -> Result<ImportedTable, Refusal> {
     let served = take.served(sheet, schema)?;
     if !["apy", "apy_base"].iter().any(|name| served.contains(name)) {
         return Ok(take);
@@ -178,8 +178,8 @@ fn without_what_may_lack(take: Take, sheet: &Sheet, schema: &'static TableSchema
 }
 
 /// The missing candle columns, if time and the four prices are not all mapped.
-fn missing_of_candles(file: &FileToImport<'_>, sheet: &Sheet, schema: &'static TableSchema, columns: &[Mapped]) -> Option<Refusal> {
-    let mut take = Take::into(schema.name, sheet.rows(file.sniffed).ok()?).without("token_address");
+fn missing_of_candles(file: &FileToImport<'_>, sheet: &RawTable, schema: &'static TableSchema, columns: &[Mapped]) -> Option<Refusal> {
+    let mut take = ImportedTable::into(schema.name, sheet.rows(file.sniffed).ok()?).without("token_address");
     for (ours, at) in columns {
         take = take.columns(&[(ours.name, &sheet.names[*at])]);
     }
@@ -187,14 +187,14 @@ fn missing_of_candles(file: &FileToImport<'_>, sheet: &Sheet, schema: &'static T
 }
 
 /// Number of numeric columns that are not mapped.
-fn free_numbers(take: &Take, sheet: &Sheet) -> usize {
+fn free_numbers(take: &ImportedTable, sheet: &RawTable) -> usize {
     let used = |name: &String| take.manifest.columns.values().any(|rule| rule.from.as_ref() == Some(name));
     let is_number = |at: usize| kind(sheet.column(at).take(200)) == CellKind::Number;
     (0..sheet.names.len()).filter(|&at| !used(&sheet.names[at]) && is_number(at)).count()
 }
 
 /// The refusal that lists all missing required columns.
-fn missing_columns(take: &Take, sheet: &Sheet, schema: &'static TableSchema) -> Result<Option<Refusal>, Refusal> {
+fn missing_columns(take: &ImportedTable, sheet: &RawTable, schema: &'static TableSchema) -> Result<Option<Refusal>, Refusal> {
     let names: Vec<String> = take.rows.columns().to_vec();
     let bound = bind(schema, &take.manifest, &names)?;
     let lacking: Vec<&'static Column> = lacking(schema, &bound).map(|bound| bound.column).collect();

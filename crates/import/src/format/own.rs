@@ -1,8 +1,8 @@
 //! Files in the dataset's own schema, by column names or aliases.
 
 use super::{
-    super::{candles, pair, sheet::Sheet, sniff::Sniffed},
-    FileToImport, ImportPlan, Refusal, Take, fees, holders, supply,
+    super::{candles, pair, sheet::RawTable, sniff::Sniffed},
+    FileToImport, ImportPlan, ImportedTable, Refusal, fees, holders, supply,
     tokens::no_chain,
     transfers, yields,
 };
@@ -13,7 +13,7 @@ use store::load::bind::{bind, missing};
 /// The table whose required columns are all present. If several match, the one that the file is named after, or the one with the most
 /// matching columns; none if a table with more of them lacks one, as the file is meant for that.
 fn table(sniffed: &Sniffed) -> Option<(&'static TableSchema, TableManifest)> {
-    let sheet: &Sheet = sniffed.sheet.as_ref().filter(|sheet| sheet.named)?;
+    let sheet: &RawTable = sniffed.sheet.as_ref().filter(|sheet| sheet.named)?;
     let names = &sheet.names;
     let stem = pair::words(&sniffed.name).join("_").to_lowercase();
     let served = |schema: &'static TableSchema, manifest: &TableManifest| {
@@ -63,7 +63,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         *place = chain.to_string();
         says.push(format!("chain {chain}, from --chain"));
     }
-    let mut take = Take { manifest, ..Take::into(schema.name, sheet.rows(file.sniffed)?) };
+    let mut take = ImportedTable { manifest, ..ImportedTable::into(schema.name, sheet.rows(file.sniffed)?) };
     let mut plan = ImportPlan::default().saying_all(says);
     if schema.name == "tokens" && supply::is_raw_in_ours(file, sheet)? {
         take.rule("total_supply").unit = Some(Unit::Raw);

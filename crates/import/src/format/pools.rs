@@ -8,10 +8,10 @@ use super::{
         names::Names,
         refusal::{CHAIN, DEX},
         rows::{self, GeneratedRows, address_text},
-        sheet::Sheet,
+        sheet::RawTable,
         sniff::Sniffed,
     },
-    FileToImport, FormatRow, ImportPlan, Refusal, Take, fees,
+    FileToImport, FormatRow, ImportPlan, ImportedTable, Refusal, fees,
     found::Found,
 };
 use model::{address::Address, chain::Chain, schema};
@@ -28,7 +28,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let sheet = file.sheet()?;
     let known = file.format.find("pools", sheet).ok_or("has no pools")?;
     let [pool, first, second] = known.all(["address", "token0", "token1"]).ok_or("has no pools")?;
-    let mut take = known.map(sheet, Take::into("pools", fixed(sheet.rows(file.sniffed)?, known.fixes(sheet))));
+    let mut take = known.map(sheet, ImportedTable::into("pools", fixed(sheet.rows(file.sniffed)?, known.fixes(sheet))));
     let mut plan = ImportPlan::default();
     // GeckoTerminal prefixes each id with its network.
     let prefixes = sheet.column(first).filter_map(|cell| cell.trim().rsplit_once('_'));
@@ -96,7 +96,7 @@ const SIDES: &[[&str; 2]] = &[
 ];
 
 /// The pools' tokens, without duplicates, if both sides have symbols; `chain` is the chain of all, if no column has it.
-fn tokens(file: &FileToImport<'_>, sheet: &Sheet, found: &Found, chain: Option<&str>) -> Result<Option<Take>, String> {
+fn tokens(file: &FileToImport<'_>, sheet: &RawTable, found: &Found, chain: Option<&str>) -> Result<Option<ImportedTable>, String> {
     let names = Names::of(&sheet.names);
     let of = |side: &str, words: &str| words.split_whitespace().find_map(|word| names.find(&format!("{side}{word}")));
     let columns =
@@ -126,5 +126,5 @@ fn tokens(file: &FileToImport<'_>, sheet: &Sheet, found: &Found, chain: Option<&
     }
     let rows = GeneratedRows::of(&["token_address", "chain", "symbol", "name", "decimals"], file.sniffed.bytes, made);
     let worked_out = sides.into_iter().flat_map(|(_, columns)| columns.into_iter().flatten()).collect();
-    Ok(Some(Take { worked_out, ..Take::into("tokens", rows) }))
+    Ok(Some(ImportedTable { worked_out, ..ImportedTable::into("tokens", rows) }))
 }

@@ -5,7 +5,7 @@ use super::{
     super::{
         names::{DECIMALS, Names, is_one_of, plain},
         refusal::UNIT,
-        sheet::Sheet,
+        sheet::RawTable,
     },
     FileToImport, Refusal,
 };
@@ -29,7 +29,7 @@ enum Shown {
 }
 
 /// Whether the supplies in a file with blockchain-etl's columns are in base units.
-pub(super) fn is_raw(file: &FileToImport<'_>, sheet: &Sheet) -> Result<bool, Refusal> {
+pub(super) fn is_raw(file: &FileToImport<'_>, sheet: &RawTable) -> Result<bool, Refusal> {
     if let Some(said) = said(file) {
         return Ok(said);
     }
@@ -43,7 +43,7 @@ pub(super) fn is_raw(file: &FileToImport<'_>, sheet: &Sheet) -> Result<bool, Ref
 }
 
 /// Whether supplies under the schema's name are in base units; refused if they seem so without `--unit`.
-pub(super) fn is_raw_in_ours(file: &FileToImport<'_>, sheet: &Sheet) -> Result<bool, Refusal> {
+pub(super) fn is_raw_in_ours(file: &FileToImport<'_>, sheet: &RawTable) -> Result<bool, Refusal> {
     match (said(file), shown(sheet)) {
         (Some(said), _) => Ok(said),
         (None, Shown::Raw) => Err(asked(sheet)),
@@ -60,7 +60,7 @@ fn said(file: &FileToImport<'_>) -> Option<bool> {
     }
 }
 
-fn asked(sheet: &Sheet) -> Refusal {
+fn asked(sheet: &RawTable) -> Refusal {
     let at = Names::of(&sheet.names).find(SUPPLY).unwrap_or_default();
     let shown = sheet.column(at).find(|cell| !cell.is_empty()).unwrap_or_default();
     Refusal::new(format!(
@@ -71,7 +71,7 @@ fn asked(sheet: &Sheet) -> Refusal {
     .say("unit", UNIT)
 }
 
-fn shown(sheet: &Sheet) -> Shown {
+fn shown(sheet: &RawTable) -> Shown {
     let names = Names::of(&sheet.names);
     let (Some(supply), Some(decimals)) = (names.find(SUPPLY), names.find(DECIMALS)) else { return Shown::Nothing };
     let rows: Vec<(f64, i32)> = sheet

@@ -9,10 +9,10 @@ use super::{
         names::{CHAIN, DECIMALS, NAME, Names, SYMBOL, TOKEN, is_one_of, plain},
         pair, refusal,
         rows::{self, Edited, GeneratedRows, put},
-        sheet::{Sheet, json::KEY},
+        sheet::{RawTable, json::KEY},
         sniff::Sniffed,
     },
-    FileToImport, ImportPlan, NO_COLUMN, Refusal, Take, supply,
+    FileToImport, ImportPlan, ImportedTable, NO_COLUMN, Refusal, supply,
 };
 use model::{address::Address, chain::Chain};
 use source::manifest::Unit;
@@ -32,7 +32,7 @@ const OWN_ADDRESS: &str = "address tokenaddress contractaddress mint tokenmint m
 const LEFT_OUT: &str = "have no 20-byte address or are on a test network";
 const KEPT: &str = "kept";
 
-fn address(sheet: &Sheet, names: &Names) -> Option<usize> {
+fn address(sheet: &RawTable, names: &Names) -> Option<usize> {
     let holds = |at: &usize| addresses(sheet.column(*at)) > 0.3;
     let mut all = names.all(TOKEN);
     all.extend(names.all("address contract token id mint hash"));
@@ -46,7 +46,7 @@ fn address(sheet: &Sheet, names: &Names) -> Option<usize> {
 }
 
 /// Columns named after a chain that hold addresses on it.
-fn platforms(sheet: &Sheet) -> Vec<(usize, String)> {
+fn platforms(sheet: &RawTable) -> Vec<(usize, String)> {
     let of = |(at, name): (usize, &String)| {
         let mut parts = name.split('.');
         let (first, chain, rest) = (parts.next()?, parts.next()?, parts.next());
@@ -90,10 +90,10 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         served.push((ours, at.map_or_else(|| NO_COLUMN.to_owned(), |at| sheet.names[at].clone())));
     }
     served.push(("total_supply", NO_COLUMN.to_owned()));
-    let with = |take: Take| served.iter().fold(take, |take, (ours, theirs)| take.columns(&[(ours, theirs)]));
+    let with = |take: ImportedTable| served.iter().fold(take, |take, (ours, theirs)| take.columns(&[(ours, theirs)]));
     if !several.is_empty() {
         let carried: Vec<String> = served.iter().map(|(_, theirs)| theirs.clone()).filter(|name| name != NO_COLUMN).collect();
-        let take = with(Take::into("tokens", row_per_platform(file, sheet, &several, &carried)?))
+        let take = with(ImportedTable::into("tokens", row_per_platform(file, sheet, &several, &carried)?))
             .columns(&[("token_address", "token_address"), ("chain", "chain")]);
         return Ok(ImportPlan::of(vec![take.keep(KEPT, &["yes"], LEFT_OUT)]).saying("one row per coin and chain"));
     }
@@ -115,7 +115,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         let kept = kept.collect();
         put(batch, KEPT, kept);
     });
-    let mut take = with(Take::into("tokens", rows)).columns(&[("token_address", &sheet.names[at])]).keep(KEPT, &["yes"], LEFT_OUT);
+    let mut take = with(ImportedTable::into("tokens", rows)).columns(&[("token_address", &sheet.names[at])]).keep(KEPT, &["yes"], LEFT_OUT);
     let mut plan = ImportPlan::default();
     match (chain, beside, &file.options.chain) {
         (Some(chain), ..) => take = take.columns(&[("chain", &sheet.names[chain])]),
@@ -144,7 +144,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
 
 /// The evidence that a list spans several chains: coins with several addresses, or several coins with the zero address. In a long list, a
 /// few coins may have moved to a new contract.
-fn several_chains(sheet: &Sheet, names: &Names, address: usize) -> Option<String> {
+fn several_chains(sheet: &RawTable, names: &Names, address: usize) -> Option<String> {
     let (symbol, name) = (names.find(SYMBOL)?, names.find(NAME)?);
     let mut met: HashMap<(String, String), &str> = HashMap::new();
     let (mut natives, mut repeats, mut first): (Vec<&str>, usize, Option<String>) = Default::default();
@@ -174,7 +174,7 @@ fn several_chains(sheet: &Sheet, names: &Names, address: usize) -> Option<String
 }
 
 /// The network prefix of GeckoTerminal ids, `eth_0x…`, if it is the same for all.
-fn network(sheet: &Sheet) -> Option<Chain> {
+fn network(sheet: &RawTable) -> Option<Chain> {
     let at = Names::of(&sheet.names).find("id")?;
     let of = |cell: &str| {
         cell.rsplit_once('_').filter(|(_, address)| Address::parse(address).is_some()).and_then(|(network, _)| Chain::known(network))
@@ -185,7 +185,7 @@ fn network(sheet: &Sheet) -> Option<Chain> {
 }
 
 /// The refusal of a token list without chains.
-pub(super) fn no_chain(sheet: &Sheet, address: &str) -> Refusal {
+pub(super) fn no_chain(sheet: &RawTable, address: &str) -> Refusal {
     let blank = refusal::CHAIN;
     let explorer = (0..sheet.names.len()).find_map(|at| sheet.column(at).take(20).find_map(pair::chain_of_explorer));
     let reason = match explorer {
@@ -212,7 +212,7 @@ fn is_test_network(chain: &str) -> bool {
 /// Makes one row per address of a coin.
 fn row_per_platform(
     file: &FileToImport<'_>,
-    sheet: &Sheet,
+    sheet: &RawTable,
     several: &[(usize, String)],
     carried: &[String],
 ) -> Result<Box<dyn source::RowSource>, String> {

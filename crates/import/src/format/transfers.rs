@@ -10,9 +10,9 @@ use super::{
         refusal::{DATES, DECIMALS as OF_TOKEN, Refusal, UNIT, WRITE_TOKENS},
         report::few,
         rows::{Edited, address, cells, put},
-        sheet::Sheet,
+        sheet::RawTable,
     },
-    FileToImport, ImportPlan, NO_COLUMN, Take,
+    FileToImport, ImportPlan, ImportedTable, NO_COLUMN,
 };
 use crate::AmountUnit;
 use model::address::Address;
@@ -78,7 +78,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let status = names.find(STATUS);
     fixes.extend(status.map(|at| Fix::text(sheet, at, outcome)));
     let take = known
-        .map(sheet, Take::into("transfers", fixed(sheet.rows(file.sniffed)?, fixes)))
+        .map(sheet, ImportedTable::into("transfers", fixed(sheet.rows(file.sniffed)?, fixes)))
         .columns(&[("value", sheet.names[found.value].as_str())]);
     // An unknown word costs the column: what it says of the transfer is not known.
     let unknown = status
@@ -123,7 +123,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
 
 /// The column that has the amounts of `value` digit for digit, where those are floating-point numbers: in the same unit, else in whole tokens
 /// by the decimals beside them.
-fn exact_twin(sheet: &Sheet, names: &Names, value: usize) -> Option<usize> {
+fn exact_twin(sheet: &RawTable, names: &Names, value: usize) -> Option<usize> {
     let figure = |cell: &str| cell.parse::<f64>().ok();
     let is_typed = |at: usize| sheet.floats.get(at).copied().unwrap_or_default();
     let is_short = |cell: &str| cell.contains(['e', 'E']) && !cell.starts_with("0x");
@@ -152,7 +152,7 @@ fn exact_twin(sheet: &Sheet, names: &Names, value: usize) -> Option<usize> {
 }
 
 /// The refusal of native coin transactions; `None` for others. `value` is the column of amounts, and `token` that of token contracts.
-pub(super) fn of_own_coin(sheet: &Sheet, value: Option<usize>, token: Option<usize>) -> Option<Refusal> {
+pub(super) fn of_own_coin(sheet: &RawTable, value: Option<usize>, token: Option<usize>) -> Option<Refusal> {
     let names = Names::of(&sheet.names);
     let begins = |at: &usize| {
         let name = names.whole(*at);
@@ -169,7 +169,7 @@ pub(super) fn of_own_coin(sheet: &Sheet, value: Option<usize>, token: Option<usi
 }
 
 /// Refuses native coin transactions and NFT transfers; returns the column that numbers NFTs among transfers of tokens.
-fn refuse_others(sheet: &Sheet, names: &Names, found: &Columns) -> Result<Option<usize>, Refusal> {
+fn refuse_others(sheet: &RawTable, names: &Names, found: &Columns) -> Result<Option<usize>, Refusal> {
     if let Some(refusal) = of_own_coin(sheet, Some(found.value), found.token) {
         return Err(refusal);
     }
@@ -183,7 +183,7 @@ fn refuse_others(sheet: &Sheet, names: &Names, found: &Columns) -> Result<Option
 }
 
 /// Leaves out the rows without an amount, and those with a number of an NFT: they are no transfers of a token's amount.
-pub(super) fn with_amounts(take: Take, value: &str, number: Option<&String>) -> Take {
+pub(super) fn with_amounts(take: ImportedTable, value: &str, number: Option<&String>) -> ImportedTable {
     let (value, number) = (value.to_owned(), number.cloned());
     let is_filled = |cell: Option<&String>| cell.is_some_and(|cell| !is_null_word(cell));
     let rows = Edited::over(take.rows, [HAS_AMOUNT], move |batch| {
@@ -195,17 +195,17 @@ pub(super) fn with_amounts(take: Take, value: &str, number: Option<&String>) -> 
         let kept = cells(batch, &value).iter().enumerate().map(has).collect();
         put(batch, HAS_AMOUNT, kept);
     });
-    Take { rows, ..take }.keep(HAS_AMOUNT, &["yes"], "have no token amount")
+    ImportedTable { rows, ..take }.keep(HAS_AMOUNT, &["yes"], "have no token amount")
 }
 
 /// The tokens that the file lists with their decimals.
-pub(super) fn tokens(file: &FileToImport<'_>, sheet: &Sheet, token: Option<usize>) -> Result<Option<Take>, String> {
+pub(super) fn tokens(file: &FileToImport<'_>, sheet: &RawTable, token: Option<usize>) -> Result<Option<ImportedTable>, String> {
     let names = Names::of(&sheet.names);
     // Covalent's names; elsewhere a contract's name is that of its code.
     let symbol = names.find(SYMBOL).or_else(|| names.find("contracttickersymbol"));
     let name = names.find(NAME).or_else(|| names.find("contractname").filter(|_| names.has("contracttickersymbol")));
     let (Some(token), Some(symbol), Some(decimals)) = (token, symbol, names.find(DECIMALS)) else { return Ok(None) };
-    let take = Take::into("tokens", sheet.rows(file.sniffed)?)
+    let take = ImportedTable::into("tokens", sheet.rows(file.sniffed)?)
         .columns(&[("token_address", &sheet.names[token]), ("symbol", &sheet.names[symbol]), ("decimals", &sheet.names[decimals])])
         .columns(&[("name", name.map_or(NO_COLUMN, |at| sheet.names[at].as_str()))])
         .set("chain", &file.chain());
@@ -221,7 +221,7 @@ enum Amounts {
 
 fn amounts_in(
     file: &FileToImport<'_>,
-    sheet: &Sheet,
+    sheet: &RawTable,
     names: &Names,
     found: &Columns,
     style: NumberStyle,

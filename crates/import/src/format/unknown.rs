@@ -9,7 +9,7 @@ use super::{
         evidence::{CellKind, addresses, kind, of_other_networks},
         names::{CHAIN as CHAINS, NAME, Names, SYMBOL, TOKEN, plain},
         refusal::{ADDRESS, CHAIN, COLUMN, DEX, PROTOCOL, Refusal, UNIT, VALUE},
-        sheet::Sheet,
+        sheet::RawTable,
         sniff::{FileShape, Sniffed},
     },
     transfers, yields,
@@ -147,7 +147,7 @@ fn is_printed(sniffed: &Sniffed) -> bool {
     printed > 2 && printed * 10 >= rows.len() * 8
 }
 
-fn nearest(sheet: &Sheet, options: &ImportOptions) -> Option<Refusal> {
+fn nearest(sheet: &RawTable, options: &ImportOptions) -> Option<Refusal> {
     if let Some(refusal) = exchanged(sheet) {
         return Some(refusal);
     }
@@ -191,7 +191,7 @@ fn nearest(sheet: &Sheet, options: &ImportOptions) -> Option<Refusal> {
 }
 
 /// Refuses a price series: no option makes candles of it, as the prices in between are unknown.
-fn one_price(sheet: &Sheet, names: &Names) -> Option<Refusal> {
+fn one_price(sheet: &RawTable, names: &Names) -> Option<Refusal> {
     let of = |words: &str, kind| names.in_order(words).next().filter(|&at| holds_kind(sheet, at, kind));
     let (_, price) = (of(TIME, Kind::Time)?, of(PRICE, Kind::Number)?);
     let price = &sheet.names[price];
@@ -201,7 +201,7 @@ fn one_price(sheet: &Sheet, names: &Names) -> Option<Refusal> {
 }
 
 /// Refuses addresses of other networks, unless 0x addresses are next to them. Those within another object are of that object.
-fn other_networks(sheet: &Sheet) -> Option<Refusal> {
+fn other_networks(sheet: &RawTable) -> Option<Refusal> {
     if Names::of(&sheet.names).has("open high low title text content") {
         return None;
     }
@@ -219,7 +219,7 @@ fn other_networks(sheet: &Sheet) -> Option<Refusal> {
 }
 
 /// Refuses candles whose times are the names of columns and whose first column has the names of the prices.
-fn exchanged(sheet: &Sheet) -> Option<Refusal> {
+fn exchanged(sheet: &RawTable) -> Option<Refusal> {
     let [_, times @ ..] = &sheet.names[..] else { return None };
     let firsts: Vec<String> = sheet.column(0).map(plain).collect();
     // Without a header found, the times are a row.
@@ -236,7 +236,7 @@ fn exchanged(sheet: &Sheet) -> Option<Refusal> {
 }
 
 /// Lists the table's columns found and missing. The command is offered only if some column could fill each placeholder.
-fn refusal(sheet: &Sheet, near: &NearTable, found: &[Option<usize>], options: &ImportOptions) -> Refusal {
+fn refusal(sheet: &RawTable, near: &NearTable, found: &[Option<usize>], options: &ImportOptions) -> Refusal {
     let table = near.table;
     let fit: Vec<Option<usize>> =
         near.columns.iter().zip(found).map(|((.., kind), at)| at.filter(|&at| holds_kind(sheet, at, *kind))).collect();
@@ -323,7 +323,7 @@ fn refusal(sheet: &Sheet, near: &NearTable, found: &[Option<usize>], options: &I
 }
 
 /// The columns of posts that a row can do without, if their cells fit: ids that differ and are not rounded, links, and names.
-fn of_posts(sheet: &Sheet, taken: &[Option<usize>]) -> Vec<(&'static str, usize)> {
+fn of_posts(sheet: &RawTable, taken: &[Option<usize>]) -> Vec<(&'static str, usize)> {
     let fits = |ours: &str, at: usize| {
         let filled = || sheet.column(at).filter(|cell| !cell.is_empty());
         let are = |is: fn(&str) -> bool| filled().next().is_some() && filled().all(is);
@@ -346,7 +346,7 @@ fn of_posts(sheet: &Sheet, taken: &[Option<usize>]) -> Vec<(&'static str, usize)
 }
 
 /// Why a schema column is missing; `named` is a column of its name with unsuitable cells.
-fn why_missing(sheet: &Sheet, ours: &str, kind: Kind, named: Option<usize>) -> String {
+fn why_missing(sheet: &RawTable, ours: &str, kind: Kind, named: Option<usize>) -> String {
     let Some(at) = named else { return format!("no column is recognized as `{ours}`") };
     let cell: String = sheet.column(at).find(|cell| !cell.is_empty()).unwrap_or_default().chars().take(60).collect();
     let no = match kind {
@@ -360,7 +360,7 @@ fn why_missing(sheet: &Sheet, ours: &str, kind: Kind, named: Option<usize>) -> S
     format!("`{cell}` in `{}` is {no} and cannot be `{ours}`", sheet.names[at])
 }
 
-fn holds_kind(sheet: &Sheet, at: usize, wanted: Kind) -> bool {
+fn holds_kind(sheet: &RawTable, at: usize, wanted: Kind) -> bool {
     let found = || kind(sheet.column(at).take(200));
     match wanted {
         Kind::Time => matches!(found(), CellKind::Time | CellKind::Number),
@@ -374,7 +374,7 @@ fn holds_kind(sheet: &Sheet, at: usize, wanted: Kind) -> bool {
 }
 
 /// Whether a column holds known chains. Small numbers are counts unless the name says that they are ids.
-pub(super) fn chains(sheet: &Sheet, at: usize) -> bool {
+pub(super) fn chains(sheet: &RawTable, at: usize) -> bool {
     let different = sheet.different(at);
     let known = different.iter().filter(|cell| Chain::known(cell).is_some()).count();
     let small = different.iter().all(|cell| cell.trim().parse::<u64>().is_ok_and(|number| number < 10));

@@ -6,10 +6,10 @@ use super::{
         names::{Names, plain},
         refusal::{Refusal, UNIT},
         rows::{Edited, cells, put},
-        sheet::Sheet,
+        sheet::RawTable,
         written::is_percent,
     },
-    FileToImport, ImportPlan, Take,
+    FileToImport, ImportPlan, ImportedTable,
 };
 use crate::AmountUnit;
 use model::schema::{self, TableSchema};
@@ -37,7 +37,7 @@ pub(super) fn may_be_of_a_period(name: &str) -> bool {
 }
 
 /// The unit of a yield column, if its name or cells show it.
-pub(super) fn unit_shown(sheet: &Sheet, at: usize) -> Option<AmountUnit> {
+pub(super) fn unit_shown(sheet: &RawTable, at: usize) -> Option<AmountUnit> {
     let name = plain(&sheet.names[at]);
     if ["percent", "pct"].iter().any(|word| name.contains(word)) || sheet.names[at].contains('%') {
         return Some(AmountUnit::Percent);
@@ -53,7 +53,7 @@ pub(super) fn unit_shown(sheet: &Sheet, at: usize) -> Option<AmountUnit> {
 }
 
 /// A cell to quote, not 0 if possible, as 0 shows no unit.
-fn example_cell(sheet: &Sheet, at: usize) -> &str {
+fn example_cell(sheet: &RawTable, at: usize) -> &str {
     let filled = || sheet.column(at).filter(|cell| !cell.is_empty());
     filled().find(|cell| cell.parse() != Ok(0.0)).or_else(|| filled().next()).unwrap_or_default()
 }
@@ -71,10 +71,10 @@ const POOLS_MAX: usize = 1_000_000;
 /// several pools may have one name.
 pub(super) fn newest(
     file: &FileToImport<'_>,
-    sheet: &Sheet,
+    sheet: &RawTable,
     schema: &'static TableSchema,
-    take: Take,
-) -> Result<(Take, Option<String>), Refusal> {
+    take: ImportedTable,
+) -> Result<(ImportedTable, Option<String>), Refusal> {
     let bound = bind(schema, &take.manifest, &sheet.names)?;
     let raw = |ours: &str| bound.iter().find(|bound| bound.column.name == ours).and_then(|bound| bound.raw.clone());
     let times = Names::of(&sheet.names).in_order(TIMES_OF_ROWS).find_map(|at| {
@@ -115,19 +115,19 @@ pub(super) fn newest(
     });
     let says = "assumed: its rows are the history of pools, as several rows have the same protocol, chain, symbol and pool_meta but different \
                 times; only the newest row of each pool is imported";
-    let mut take = Take { rows, ..take }.keep(NEWEST, &["yes"], "are earlier rows of the same pool");
+    let mut take = ImportedTable { rows, ..take }.keep(NEWEST, &["yes"], "are earlier rows of the same pool");
     take.worked_out.push(used);
     Ok((take, id.is_none().then(|| says.to_owned())))
 }
 
 /// The note on pools without a category, which the loader counts as vaults.
-pub(super) fn category_assumed(take: &Take, sheet: &Sheet, schema: &'static TableSchema) -> Result<Option<String>, Refusal> {
+pub(super) fn category_assumed(take: &ImportedTable, sheet: &RawTable, schema: &'static TableSchema) -> Result<Option<String>, Refusal> {
     let says = "assumed: its pools have the category `vault`, as the file names none; to change it, pass --set category=lending";
     Ok((!take.served(sheet, schema)?.contains(&"category")).then(|| says.to_owned()))
 }
 
 /// Whether all pools pay so little that their yields may be fractions, though their source states percent.
-fn are_small(sheet: &Sheet, columns: &[(&'static str, usize)]) -> bool {
+fn are_small(sheet: &RawTable, columns: &[(&'static str, usize)]) -> bool {
     let most = |row: &Vec<String>| columns.iter().filter_map(|(_, at)| row[*at].trim().parse::<f64>().ok()).reduce(f64::max);
     let mut paid: Vec<f64> = sheet.first.iter().filter_map(most).filter(|most| *most > 0.0).collect();
     paid.sort_by(f64::total_cmp);
@@ -138,8 +138,8 @@ fn are_small(sheet: &Sheet, columns: &[(&'static str, usize)]) -> bool {
 /// Completes the plan with yields converted to percent; asks the user if the unit is unclear. `stated`: the format states percent.
 pub(super) fn in_percent(
     file: &FileToImport<'_>,
-    sheet: &Sheet,
-    take: &mut Take,
+    sheet: &RawTable,
+    take: &mut ImportedTable,
     plan: ImportPlan,
     stated: bool,
 ) -> Result<ImportPlan, Refusal> {

@@ -6,7 +6,7 @@ use super::{
         evidence::{CellKind, kind},
         outline::Outline,
         script,
-        sheet::{self, Sheet, header::NumberedRow, json::Json},
+        sheet::{self, RawTable, header::NumberedRow, json::Json},
     },
     FileLocation, FileShape, LOOKED, NO_TEXT,
 };
@@ -62,7 +62,7 @@ pub(super) fn text_shape(
     name: &str,
     head: &[u8],
     notes: &mut Vec<String>,
-) -> Result<(FileShape, Option<Sheet>), String> {
+) -> Result<(FileShape, Option<RawTable>), String> {
     let first = source::first_text(place.open()?, head, LOOKED)?;
     if let Some(packed) = packed_as(&first) {
         return Err(format!("is {packed}, which is not supported; unpack it first"));
@@ -106,14 +106,14 @@ pub(super) fn text_shape(
             notes.extend(source::note_on_nan(count));
             Outline::of(&text)
         })?;
-        let sheet = Json::of(&text)?.map(Sheet::json);
+        let sheet = Json::of(&text)?.map(RawTable::json);
         return Ok((FileShape::Json { text, outline }, sheet));
     }
     let (rows, delimiter, blanks) = first_rows(&first);
     if rows.is_empty() {
         return Err("cannot be read as rows of text".to_owned());
     }
-    let sheet = Sheet::separated(&rows, &Layout { delimiter: Some(delimiter), encoding, blanks, ..Layout::default() });
+    let sheet = RawTable::separated(&rows, &Layout { delimiter: Some(delimiter), encoding, blanks, ..Layout::default() });
     Ok((FileShape::Rows(rows.into_iter().map(|(_, row)| row).collect()), sheet))
 }
 

@@ -3,7 +3,7 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use super::{Deck, DeckOptions, feed::FeedOptions};
+use super::{DeckOptions, QueryService, feed::FeedOptions};
 use crate::question::snapshot::Snapshot;
 use model::{
     error::{Code, Problem, Result},
@@ -22,7 +22,7 @@ const GENERATIONS_APART: u64 = 1 << 32;
 
 /// The retained point-in-time services.
 #[derive(Debug, Default)]
-pub(super) struct DecksAsOf {
+pub(super) struct PointInTimeServices {
     /// The one that was asked for last is the last.
     kept: Vec<DeckAsOf>,
     /// How many were made in all.
@@ -34,10 +34,10 @@ struct DeckAsOf {
     /// The generation that it was cut from.
     generation: u64,
     time: Time,
-    deck: Arc<Deck>,
+    deck: Arc<QueryService>,
 }
 
-impl Deck {
+impl QueryService {
     /// The service of the current snapshot as it could have been known then. Errors: large tables are still loading, or one has no
     /// point-in-time mode.
     pub fn as_of(&self, time: Time) -> Result<Arc<Self>> {
@@ -89,7 +89,7 @@ impl Deck {
         let deck = Self::with_lanes(&self.folder(), options, Arc::clone(&self.quick), Arc::clone(&self.heavy), Arc::clone(&self.counting));
         *made += 1;
         let generation = *made * GENERATIONS_APART + snapshot.generation;
-        deck.replace(Snapshot::new(generation, cut, deck.answer_settings()).of_reading(snapshot.reading));
+        deck.replace(Snapshot::new(generation, cut, deck.answer_settings()).by_number(snapshot.reading));
         Ok(deck)
     }
 }

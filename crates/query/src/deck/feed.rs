@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Deck, DeckEvent};
+use super::{DeckEvent, QueryService};
 use live::{
     LiveMarket, RefreshContext, RefreshError, RefreshReport, RefreshState, RefreshWatch, hosts, hosts_without_consent, live_tables, refresh,
 };
@@ -25,7 +25,7 @@ use source::{
     provider::{self, Providers},
 };
 use store::{load, wall_clock::now};
-use wire::Wire;
+use wire::RemoteClient;
 
 /// Longest sleep: by then dataset.toml may say otherwise.
 const SLEEP_MAX: Duration = Duration::from_mins(1);
@@ -73,7 +73,7 @@ pub struct FeedTable {
 
 /// State of the feed.
 #[derive(Default)]
-pub(super) struct FeedDesk {
+pub(super) struct RefreshController {
     state: Mutex<FeedState>,
     woken: Condvar,
 }
@@ -114,7 +114,7 @@ struct Feeds {
     providers: Providers,
 }
 
-impl Deck {
+impl QueryService {
     /// Starts refreshing live tables; once per query service.
     pub fn start_feed(self: &Arc<Self>) {
         if std::mem::replace(&mut self.feed.state.locked().runs, true) {
@@ -237,7 +237,7 @@ impl Deck {
         Ok(Some(Feeds { folder, manifest, providers }))
     }
 
-    fn with_context<T>(self: &Arc<Self>, wire: &Arc<Wire>, feeds: &Feeds, work: impl FnOnce(&RefreshContext<'_>) -> T) -> T {
+    fn with_context<T>(self: &Arc<Self>, wire: &Arc<RemoteClient>, feeds: &Feeds, work: impl FnOnce(&RefreshContext<'_>) -> T) -> T {
         let market = self.snapshot().map_or_else(|_| LiveMarket::default(), |snapshot| LiveMarket::of(&snapshot.dataset));
         work(&RefreshContext {
             dataset: &feeds.folder,
@@ -303,7 +303,7 @@ impl Deck {
     }
 
     /// Whether it ended by itself: after a failure, or while another program fetches, it is not tried at once.
-    fn run_feed(self: &Arc<Self>, wire: &Arc<Wire>, feeds: &Feeds, due: &[&str]) -> bool {
+    fn run_feed(self: &Arc<Self>, wire: &Arc<RemoteClient>, feeds: &Feeds, due: &[&str]) -> bool {
         {
             let mut state = self.feed.state.locked();
             state.stopped = false;
@@ -344,7 +344,7 @@ impl Deck {
     }
 }
 
-impl FeedDesk {
+impl RefreshController {
     fn wake(&self, asked: FeedAsked) {
         let mut state = self.state.locked();
         if state.asked != FeedAsked::All {
@@ -366,7 +366,7 @@ impl FeedDesk {
 }
 
 /// Reports a refresh, and stops it if the user asks or the dataset is closed.
-struct FeedWatch(Arc<Deck>, PathBuf);
+struct FeedWatch(Arc<QueryService>, PathBuf);
 
 impl RefreshWatch for FeedWatch {
     fn step(&self, table: &str, _: &str, done: usize, total: usize) {

@@ -221,7 +221,7 @@ mod tests {
 
     use super::*;
     use crate::question::snapshot::AnswerSettings;
-    use model::progress::Silent;
+    use model::progress::NoProgress;
     use store::sample;
 
     #[test]
@@ -234,8 +234,8 @@ mod tests {
         let (kind, url) = (wire::SourceKind::Node, "http://127.0.0.1:1".to_owned());
         let source = wire::Source { name: "away".to_owned(), kind, url, chain: "eth".to_owned(), ..wire::Source::default() };
         let options = wire::WireOptions { consent: wire::Consent::Always, sources: vec![source], ..wire::WireOptions::default() };
-        let wire = wire::Wire::new(options, Arc::new(wire::MemoryLedger::default()));
-        let dataset = store::load::load_as(folder.path(), &store::cache::CacheOptions::default(), Some(&wire), &Silent, None, false);
+        let wire = wire::RemoteClient::new(options, Arc::new(wire::MemoryLedger::default()));
+        let dataset = store::load::load_as(folder.path(), &store::cache::CacheOptions::default(), Some(&wire), &NoProgress, None, false);
         let snapshot = Snapshot::new(1, dataset.expect("a dataset"), AnswerSettings::default());
         let state = |token: Address| FetchKey::State {
             token,

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::Deck;
+use super::QueryService;
 use crate::question::snapshot::Snapshot;
 use model::{
     error::{Code, Problem, Result},
@@ -15,7 +15,7 @@ use model::{
 };
 
 /// How long one is kept after the next has come.
-const KEPT_FOR: Duration = Duration::from_mins(1);
+const RETAIN_AFTER_REPLACED: Duration = Duration::from_mins(1);
 /// How long one is kept after it was last asked for.
 const ASKED_FOR: Duration = Duration::from_mins(5);
 /// How many are kept. The last one always is.
@@ -24,7 +24,7 @@ const KEPT: usize = 3;
 const DIGESTS: usize = 1_000;
 
 #[derive(Debug, Default)]
-pub(super) struct Generations {
+pub(super) struct SnapshotRetention {
     /// The oldest first.
     kept: Vec<Kept>,
     /// Which data a number stood for, the oldest first.
@@ -41,7 +41,7 @@ struct Kept {
     until: Instant,
 }
 
-impl Generations {
+impl SnapshotRetention {
     /// Keeps the one that another has replaced.
     fn keep(&mut self, snapshot: Arc<Snapshot>, now: Instant) {
         let asked = self.asked.take().filter(|(reading, _)| *reading == snapshot.reading).map(|(_, when)| when + ASKED_FOR);
@@ -49,7 +49,8 @@ impl Generations {
         self.digests.drain(..self.digests.len().saturating_sub(DIGESTS));
         // One that lacks a table answers nothing that the next does not.
         if snapshot.dataset.importing.is_empty() {
-            self.kept.push(Kept { snapshot, until: asked.map_or(now + KEPT_FOR, |asked| asked.max(now + KEPT_FOR)) });
+            self.kept
+                .push(Kept { snapshot, until: asked.map_or(now + RETAIN_AFTER_REPLACED, |asked| asked.max(now + RETAIN_AFTER_REPLACED)) });
         }
         self.forget(now);
         while self.kept.len() > KEPT {
@@ -77,7 +78,7 @@ impl Generations {
     }
 }
 
-impl Deck {
+impl QueryService {
     /// The snapshot with this number: the current one, a retained one, or the current one if its data is the same. Errors: it has expired.
     pub fn generation(&self, reading: u64) -> Result<Arc<Snapshot>> {
         let (current, now) = (self.snapshot()?, Instant::now());
@@ -86,7 +87,7 @@ impl Deck {
             before.asked = Some((reading, now));
             return Ok(current);
         }
-        let is_same = |before: &Generations| before.digests.iter().any(|known| *known == (reading, *current.digest()));
+        let is_same = |before: &SnapshotRetention| before.digests.iter().any(|known| *known == (reading, *current.digest()));
         if let Some(kept) = before.asked(reading, now) {
             return Ok(kept);
         }
@@ -117,7 +118,7 @@ impl Deck {
         if starts {
             let deck = self.this.clone();
             let forget = move || {
-                while let Some(due) = deck.upgrade().and_then(|deck| deck.forget_due()) {
+                while let Some(due) = deck.upgrade().and_then(|deck| deck.drop_expired()) {
                     std::thread::sleep(due.saturating_duration_since(Instant::now()));
                 }
             };
@@ -129,7 +130,7 @@ impl Deck {
     }
 
     /// Forgets what is due; returns when the next is. `None` ends the thread that asks.
-    fn forget_due(&self) -> Option<Instant> {
+    fn drop_expired(&self) -> Option<Instant> {
         let mut before = self.before.locked();
         let kept = before.kept.len();
         before.forget(Instant::now());
@@ -161,13 +162,13 @@ mod tests {
         Arc::new(Snapshot::new(generation, sample::dataset(&[("tokens", &token)]), AnswerSettings::default()))
     }
 
-    fn numbers(generations: &Generations) -> Vec<u64> {
+    fn numbers(generations: &SnapshotRetention) -> Vec<u64> {
         generations.kept.iter().map(|kept| kept.snapshot.reading).collect()
     }
 
     #[test]
     fn the_last_one_is_kept_for_a_minute_and_longer_while_it_is_asked_for() {
-        let (begun, mut generations) = (Instant::now(), Generations::default());
+        let (begun, mut generations) = (Instant::now(), SnapshotRetention::default());
         let at = |seconds: u64| begun + Duration::from_secs(seconds);
         generations.keep(snapshot(1), at(0));
         assert_eq!(generations.due(), Some(at(60)));
@@ -192,7 +193,7 @@ mod tests {
 
     #[test]
     fn few_are_kept_and_those_in_use_first() {
-        let (now, mut generations) = (Instant::now(), Generations::default());
+        let (now, mut generations) = (Instant::now(), SnapshotRetention::default());
         for generation in 1..=50 {
             generations.keep(snapshot(generation), now);
             assert!(generations.kept.len() <= KEPT);

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Deck, DeckEvent};
+use super::{DeckEvent, QueryService};
 use crate::question::snapshot::Snapshot;
 use model::{
     locks::{Locked as _, SharedLock as _},
@@ -100,7 +100,7 @@ enum LoadCause {
     },
 }
 
-impl Deck {
+impl QueryService {
     /// Loads the next snapshot on this thread and swaps it in. Listeners are notified of failures too.
     pub fn load(self: &Arc<Self>) -> Result<Arc<Snapshot>, String> {
         self.load_because(LoadCause::Request).map_err(|error| error.to_string())
@@ -368,7 +368,7 @@ impl Deck {
 }
 
 struct Reporter<'a> {
-    deck: &'a Deck,
+    deck: &'a QueryService,
     renews: bool,
 }
 

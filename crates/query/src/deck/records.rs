@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use super::{Deck, DeckEvent};
+use super::{DeckEvent, QueryService};
 use crate::question::{
     snapshot::Snapshot,
     track_record::{WholeRecord, count, digest},
@@ -24,7 +24,7 @@ const KEPT_IN: &str = "records";
 /// Interval at which a waiting program looks.
 const LOOK: Duration = Duration::from_millis(5);
 
-impl Deck {
+impl QueryService {
     /// Starts to count a record that answers of this generation want, unless one is being counted.
     pub(crate) fn count_wanted(&self) {
         let is_due = || self.snapshot().is_ok_and(|newest| newest.track_records.due().is_some());
@@ -64,7 +64,7 @@ impl Drop for Place<'_> {
 }
 
 /// Computes until no record is wanted, or the query service is dropped.
-fn count_all(deck: &Weak<Deck>, counting: &AtomicBool) {
+fn count_all(deck: &Weak<QueryService>, counting: &AtomicBool) {
     let is_due = || deck.upgrade().and_then(|deck| deck.snapshot().ok()).is_some_and(|newest| newest.track_records.due().is_some());
     loop {
         count_newest(deck, &Place(counting));
@@ -76,7 +76,7 @@ fn count_all(deck: &Weak<Deck>, counting: &AtomicBool) {
 }
 
 /// Counts what is wanted of the newest generation, until another one is.
-fn count_newest(deck: &Weak<Deck>, _: &Place<'_>) {
+fn count_newest(deck: &Weak<QueryService>, _: &Place<'_>) {
     let newest = deck.upgrade().and_then(|deck| Some((deck.snapshot().ok()?, deck.options.cache.folder.clone())));
     let Some((snapshot, cache)) = newest else { return };
     while let Some(timeframe) = snapshot.track_records.due() {
@@ -90,7 +90,7 @@ fn count_newest(deck: &Weak<Deck>, _: &Place<'_>) {
 }
 
 /// Errors: the record cannot be computed; canceled, because the snapshot was replaced.
-fn one(deck: &Weak<Deck>, snapshot: &Arc<Snapshot>, timeframe: &'static str, cache: Option<&Path>) -> Result<WholeRecord> {
+fn one(deck: &Weak<QueryService>, snapshot: &Arc<Snapshot>, timeframe: &'static str, cache: Option<&Path>) -> Result<WholeRecord> {
     let is_wanted = || deck.upgrade().is_some_and(|deck| deck.is_newest(snapshot));
     let step = |_, _| if is_wanted() { Ok(()) } else { Err(Problem::new(Code::Cancelled, "The data was reloaded.")) };
     let (tokens, digest) = digest(snapshot, timeframe, &step)?;

@@ -13,7 +13,7 @@ use std::{
 use tokio::sync::broadcast::error::RecvError;
 
 use super::{
-    Deck, DeckEvent,
+    DeckEvent, QueryService,
     load::{Reload, Watching},
 };
 use store::watch::{FileStamps, FileWatcher};
@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Polling interval where the system reports no changes.
 const POLL: Duration = Duration::from_secs(2);
 
-impl Deck {
+impl QueryService {
     /// Starts reloading on file changes, on a thread that ends with the query service.
     pub fn watch(self: &Arc<Self>) -> Result<(), String> {
         let (wake, wakes) = sync_channel(1);
@@ -71,7 +71,7 @@ impl Deck {
 }
 
 struct Watch {
-    deck: Weak<Deck>,
+    deck: Weak<QueryService>,
     watcher: FileWatcher,
     wakes: Receiver<()>,
     /// Whether the user was told that the files are polled.
@@ -103,7 +103,7 @@ impl Watch {
         self.wakes.recv().is_ok()
     }
 
-    fn warn(&mut self, deck: &Deck) {
+    fn warn(&mut self, deck: &QueryService) {
         if let (Some(reason), false) = (self.watcher.polling_because(), self.warned) {
             self.warned = true;
             deck.set_watching(Watching::Polling);
@@ -112,7 +112,7 @@ impl Watch {
     }
 
     /// Reloads if the files differ from the last load; true if they must be checked again at once.
-    fn keep_up(&mut self, deck: &Arc<Deck>) -> bool {
+    fn keep_up(&mut self, deck: &Arc<QueryService>) -> bool {
         let folder = deck.folder();
         let stamps = self.watcher.look(&folder);
         let Some(last) = deck.loaded_stamps() else { return false };
@@ -136,7 +136,7 @@ impl Watch {
 
     /// Waits until the files have been unchanged for a while, or appended to for long; the flag is true in the latter case. `None` if
     /// another folder was opened meanwhile.
-    fn at_rest(&mut self, deck: &Deck, folder: &PathBuf, mut stamps: FileStamps, last: &FileStamps) -> Option<(FileStamps, bool)> {
+    fn at_rest(&mut self, deck: &QueryService, folder: &PathBuf, mut stamps: FileStamps, last: &FileStamps) -> Option<(FileStamps, bool)> {
         let begun = Instant::now();
         let mut since = begun;
         let (mut ends, took) = deck.loaded_ends();

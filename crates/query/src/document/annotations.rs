@@ -3,7 +3,7 @@
 use super::{Block, Document, DocumentTable, Level, Section, StyledText};
 use model::{
     address::Address,
-    annotations::{Annotations, OwnLevel, TokenAnnotations},
+    annotations::{Annotations, TokenAnnotations, UserLevel},
     format,
 };
 
@@ -26,7 +26,7 @@ fn section(name: &str, own: &TokenAnnotations) -> Option<Section> {
         blocks.push(Block::Sentence(StyledText::plain(&own.note)));
     }
     if !own.levels.is_empty() {
-        let row = |level: &OwnLevel| vec![StyledText::plain(&level.name), StyledText::plain(format::price(Some(level.price)))];
+        let row = |level: &UserLevel| vec![StyledText::plain(&level.name), StyledText::plain(format::price(Some(level.price)))];
         let rows = own.levels.iter().map(row).collect();
         blocks.push(Block::Table(DocumentTable { caption: "", header: &["Level", "Price"], rows }));
     }
@@ -46,7 +46,7 @@ mod tests {
         let sections =
             vec![section("UNI", tokens[0].to_string()), section("LINK", tokens[1].to_string()), section("Sources", String::new())];
         let document = || Document { sections: sections.clone(), ..Document::default() };
-        let own = TokenAnnotations { levels: vec![OwnLevel::new("entry", 7.5).expect("a level")], note: "watch <the> unlock".to_owned() };
+        let own = TokenAnnotations { levels: vec![UserLevel::new("entry", 7.5).expect("a level")], note: "watch <the> unlock".to_owned() };
         let own = Annotations::from([(tokens[0], own), (tokens[2], TokenAnnotations::default())]);
         for form in DocumentForm::ALL {
             let (bare, mut with) = (document(), document());

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::document::{Block, DocumentTable, Level, Section, StyledText, Tone, chart::Chart, words};
 use analysis::patterns::PatternRecord;
 use model::chain::{CHAINS, Chain};
-use model::format::{self, MISSING, many};
+use model::format::{self, MISSING, plural};
 use security::{AnomalyCode, CheckState, Danger, Group, score::too_little_known, simulation::TRADES};
 
 /// Maximum rows shown of a list; the JSON report has more.
@@ -231,7 +231,7 @@ fn holders(token: &Value) -> PartSection {
     let (total, missing) = (part["total"].as_u64().unwrap_or(held.len() as u64), part["missing"].as_str());
     let shares = &token["token"]["holders_distribution"];
     // The table's rows are only a part of all holders; a missing or unreadable table has no count.
-    let mut listed = if missing.is_some() { Vec::new() } else { vec![format!("{} listed", many(total, "holder", "holders"))] };
+    let mut listed = if missing.is_some() { Vec::new() } else { vec![format!("{} listed", plural(total, "holder", "holders"))] };
     for (name, key) in [("top 10", "top_10_holders"), ("top 50", "top_50_holders")] {
         if let Some(share) = shares[key].as_f64() {
             listed.push(format!("{name} {}", format::share(Some(share))));
@@ -303,7 +303,7 @@ fn liquidity(token: &Value) -> PartSection {
 
 /// `12 patterns`, or `10 of 12 patterns`.
 fn shown_of(count: usize, most: usize, one: &str, more: &str) -> String {
-    let all = many(count as u64, one, more);
+    let all = plural(count as u64, one, more);
     if count > most { format!("{most} of {all}") } else { all }
 }
 

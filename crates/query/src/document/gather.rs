@@ -13,10 +13,10 @@ use super::{
     sources,
 };
 use crate::{
-    deck::{Deck, cached::CachedAnswer},
+    deck::{QueryService, cached::CachedAnswer},
     jobs::{self, Report, Sources, TokenReport},
     question::{
-        Question,
+        Query,
         candles::{CandlesQuestion, TokenCandles},
         dexes::DexListQuestion,
         fields::{TokenEntry, figures},
@@ -44,7 +44,7 @@ const FIGURES: &[&str] =
     &["created_at", "as_of", "volume_24h", "liquidity", "price_change_7d", "price_change_30d", "rsi_14", "from_52w_high"];
 
 /// Renders a job's report as a document.
-pub fn of_job(deck: &Deck, report: &Report, progress: &Progress) -> Result<Document> {
+pub fn of_job(deck: &QueryService, report: &Report, progress: &Progress) -> Result<Document> {
     let snapshot = deck.snapshot()?;
     let created = jobs::created(&report.job_id);
     let when = created.map_or_else(String::new, |time| format!(" of {} UTC", time.minute_text()));
@@ -58,7 +58,7 @@ pub fn of_job(deck: &Deck, report: &Report, progress: &Progress) -> Result<Docum
 }
 
 /// Renders a report of the token's current data as a document.
-pub fn of_token(deck: &Deck, token: Address, progress: &Progress) -> Result<Document> {
+pub fn of_token(deck: &QueryService, token: Address, progress: &Progress) -> Result<Document> {
     let snapshot = deck.complete_snapshot()?;
     known_token(&snapshot, &token)?;
     let report = jobs::token_report(deck, &snapshot, token, progress)?;
@@ -75,7 +75,7 @@ pub fn of_token(deck: &Deck, token: Address, progress: &Progress) -> Result<Docu
 }
 
 fn of_tokens(
-    deck: &Deck,
+    deck: &QueryService,
     snapshot: &Snapshot,
     mut note: String,
     sources: &Sources,
@@ -116,7 +116,7 @@ fn of_tokens(
 }
 
 /// Replaces plain levels by explained ones if they agree, and adds the market values. After a change of the data they would differ.
-fn add_explanations(deck: &Deck, snapshot: &Snapshot, token: Address, report: &mut Value, progress: &Progress) -> Result<Extras> {
+fn add_explanations(deck: &QueryService, snapshot: &Snapshot, token: Address, report: &mut Value, progress: &Progress) -> Result<Extras> {
     let contract_address = token;
     let lines = TrendlineQuestion { contract_address, period: PERIOD_DEFAULT, timeframe: None, explain: true };
     let patterns = PatternsQuestion { contract_address, timeframe: "1d", explain: Explain::Levels, include: "all" };
@@ -212,7 +212,7 @@ fn stale(snapshot: &Snapshot, token: &Address) -> Option<String> {
 }
 
 /// Track record of the token's earlier patterns of this name.
-fn record(deck: &Deck, snapshot: &Snapshot, token: Address, name: PatternName, progress: &Progress) -> Option<PatternRecord> {
+fn record(deck: &QueryService, snapshot: &Snapshot, token: Address, name: PatternName, progress: &Progress) -> Option<PatternRecord> {
     let question = TrackRecordQuestion { contract_address: token, timeframe: "1d", scope: "token" };
     let cached = deck.answer_from(snapshot, &question, &progress.quiet()).ok()?;
     let of_name = cached.answer.patterns.iter().find(|record| record.name == name);
@@ -225,14 +225,14 @@ const CHANGED: &str = "The data changed after this analysis, so its original lev
 /// An answer, and its JSON parsed again.
 type Explained<A> = (Arc<CachedAnswer<A>>, Value);
 
-fn explained<Q: Question>(deck: &Deck, snapshot: &Snapshot, question: &Q, progress: &Progress) -> Option<Explained<Q::Answer>> {
+fn explained<Q: Query>(deck: &QueryService, snapshot: &Snapshot, question: &Q, progress: &Progress) -> Option<Explained<Q::Answer>> {
     let cached = deck.answer_from(snapshot, question, progress).ok()?;
     let value = serde_json::from_slice(&cached.json).ok()?;
     Some((cached, value))
 }
 
 /// Daily candles, or weekly ones if there are no finer data.
-fn chart_candles(deck: &Deck, snapshot: &Snapshot, token: Address, progress: &Progress) -> Option<Arc<CachedAnswer<TokenCandles>>> {
+fn chart_candles(deck: &QueryService, snapshot: &Snapshot, token: Address, progress: &Progress) -> Option<Arc<CachedAnswer<TokenCandles>>> {
     let of = |timeframe| {
         let question = CandlesQuestion { token_address: token, timeframe, from: None, to: None, limit: CANDLES_MAX as u64 };
         deck.answer_from(snapshot, &question, progress).ok().filter(|cached| !cached.answer.candles.is_empty())
@@ -266,7 +266,7 @@ mod tests {
 
     /// The report on `0x1` of these tables.
     fn report(tables: &[(&str, &str)]) -> String {
-        let deck = Deck::new(Path::new("/data/market"), DeckOptions { workers: 1, ..DeckOptions::default() }).expect("a deck");
+        let deck = QueryService::new(Path::new("/data/market"), DeckOptions { workers: 1, ..DeckOptions::default() }).expect("a deck");
         deck.publish(sample::dataset(tables));
         of_token(&deck, sample::address("0x1"), &Progress::default()).expect("a report").write(DocumentForm::Markdown)
     }

@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 use crate::question::snapshot::Snapshot;
 use model::{
     address::Address,
-    format::{count, many},
+    format::{count, plural},
     table_state::TableState,
     time::Time,
 };
@@ -86,7 +86,8 @@ impl Provenance {
 
     /// The inputs needed to recompute the report, in words.
     pub fn needs(&self) -> String {
-        let tables: Vec<String> = self.tables.iter().map(|table| format!("{} ({})", table.name, many(table.rows, "row", "rows"))).collect();
+        let tables: Vec<String> =
+            self.tables.iter().map(|table| format!("{} ({})", table.name, plural(table.rows, "row", "rows"))).collect();
         let when = self.as_of().map_or_else(String::new, |time| format!(" as of {}", time.minute_text()));
         format!("the dataset with {}{when}, and tokendeck {}", tables.join(", "), self.version)
     }
@@ -115,7 +116,7 @@ impl Provenance {
                     None => format!("table `{}` was removed", table.name),
                 }),
                 Some(now) if now.rows != table.rows => {
-                    changes.push(format!("table `{}` had {}, now {}", table.name, many(table.rows, "row", "rows"), count(now.rows)));
+                    changes.push(format!("table `{}` had {}, now {}", table.name, plural(table.rows, "row", "rows"), count(now.rows)));
                 }
                 Some(now) if now.hash != table.hash => changes.push(format!("rows of table `{}` have different values", table.name)),
                 Some(_) => {}
@@ -152,7 +153,7 @@ pub fn differing_lines(before: &str, now: &str) -> Vec<String> {
     let more = lines.len().saturating_sub(LINES_MAX);
     lines.truncate(LINES_MAX);
     if more > 0 {
-        lines.push(format!("… and {} more", many(more as u64, "line", "lines")));
+        lines.push(format!("… and {} more", plural(more as u64, "line", "lines")));
     }
     lines
 }

@@ -31,7 +31,7 @@ pub(super) fn section(sources: &Sources, before: Option<Time>) -> Section {
             ]);
         }
         if table.more > 0 {
-            let says = format!("and {}", format::many(table.more, "more file", "more files"));
+            let says = format!("and {}", format::plural(table.more, "more file", "more files"));
             rows.push(vec![name(1), StyledText::default(), StyledText::default(), StyledText::quiet(says)]);
         }
         if !table.elsewhere.is_empty() {

@@ -12,7 +12,7 @@ use super::{
     store::{JobStore, NewAlert},
 };
 use crate::{
-    deck::Deck,
+    deck::QueryService,
     question::{
         alert_body::AlertBody,
         parameter::clip,
@@ -80,13 +80,13 @@ impl Jobs {
 }
 
 /// Identity of the open dataset.
-pub(super) fn open_dataset(deck: &Deck) -> String {
+pub(super) fn open_dataset(deck: &QueryService) -> String {
     dataset(&deck.snapshot().map_or_else(|_| deck.folder(), |snapshot| snapshot.dataset.folder.clone()))
 }
 
 impl OfflineJobs {
     /// Like `Jobs::add_alert`, on the loaded data.
-    pub fn add_alert(&self, deck: &Deck, request: &AlertBody) -> Result<Alert> {
+    pub fn add_alert(&self, deck: &QueryService, request: &AlertBody) -> Result<Alert> {
         add(&self.0, deck, request, &Progress::default())
     }
 
@@ -100,7 +100,7 @@ impl OfflineJobs {
 }
 
 /// Adds an alert to the store. Tokens that already meet the condition do not fire until they have stopped meeting it.
-fn add(store: &JobStore, deck: &Deck, request: &AlertBody, progress: &Progress) -> Result<Alert> {
+fn add(store: &JobStore, deck: &QueryService, request: &AlertBody, progress: &Progress) -> Result<Alert> {
     let snapshot = deck.complete_snapshot()?;
     let matched = matched_tokens(deck, &snapshot, request, progress)?;
     let symbol = request.token_address.and_then(|token| symbol(&snapshot, &token));
@@ -112,7 +112,7 @@ fn add(store: &JobStore, deck: &Deck, request: &AlertBody, progress: &Progress) 
 }
 
 /// Returns the tokens that currently meet the condition, and those without a value for it.
-pub(super) fn matched_tokens(deck: &Deck, snapshot: &Snapshot, request: &AlertBody, progress: &Progress) -> Result<MatchedTokens> {
+pub(super) fn matched_tokens(deck: &QueryService, snapshot: &Snapshot, request: &AlertBody, progress: &Progress) -> Result<MatchedTokens> {
     let wanted = ConditionMatch { condition: request.condition.clone(), token: request.token_address };
     let found = deck.find_in(snapshot, &wanted, progress)?;
     let count = found.holds.len();

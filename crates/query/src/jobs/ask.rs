@@ -4,9 +4,9 @@ use serde_json::value::RawValue;
 
 use super::{Analysis, TaskStatus, report::TokenReport, store::TaskEnding};
 use crate::{
-    deck::Deck,
+    deck::QueryService,
     question::{
-        Question,
+        Query,
         dexes::DexListQuestion,
         holders::HoldersQuestion,
         patterns::{Explain, PatternsQuestion},
@@ -26,7 +26,7 @@ use model::{
 const SKIPS: &[Code] = &[Code::NoCandles, Code::NoSecurityData];
 
 /// Runs all analyses of one token without a job, and returns its report.
-pub fn token_report(deck: &Deck, snapshot: &Snapshot, address: Address, progress: &Progress) -> Result<TokenReport> {
+pub fn token_report(deck: &QueryService, snapshot: &Snapshot, address: Address, progress: &Progress) -> Result<TokenReport> {
     let mut report = TokenReport::empty(address);
     for (done, &analysis) in Analysis::ALL.iter().enumerate() {
         progress.step(done as u64, Analysis::ALL.len() as u64)?;
@@ -37,7 +37,7 @@ pub fn token_report(deck: &Deck, snapshot: &Snapshot, address: Address, progress
     Ok(report)
 }
 
-pub(super) fn ask(deck: &Deck, snapshot: &Snapshot, analysis: Analysis, address: Address, progress: &Progress) -> TaskEnding {
+pub(super) fn ask(deck: &QueryService, snapshot: &Snapshot, analysis: Analysis, address: Address, progress: &Progress) -> TaskEnding {
     let (token_address, contract_address, explain) = (address, address, false);
     match analysis {
         Analysis::Market => ending(deck, snapshot, &TokenQuestion { token_address, explain }, progress),
@@ -63,7 +63,7 @@ pub(super) fn ask(deck: &Deck, snapshot: &Snapshot, analysis: Analysis, address:
     }
 }
 
-fn ending<Q: Question>(deck: &Deck, snapshot: &Snapshot, question: &Q, progress: &Progress) -> TaskEnding {
+fn ending<Q: Query>(deck: &QueryService, snapshot: &Snapshot, question: &Q, progress: &Progress) -> TaskEnding {
     let problem = match deck.answer_from(snapshot, question, progress) {
         // The answer was written by serde_json, which writes UTF-8.
         Ok(cached) => {

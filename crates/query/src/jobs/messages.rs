@@ -13,9 +13,9 @@ use serde_json::Value;
 
 pub use self::command::AlertCommand;
 use super::alert::FiredAlert;
-use crate::deck::{Deck, DeckEvent};
-use model::{address::Address, format::many, locks::Locked as _, time::Time};
-use wire::{Wire, web::WebhookUrl};
+use crate::deck::{DeckEvent, QueryService};
+use model::{address::Address, format::plural, locks::Locked as _, time::Time};
+use wire::{RemoteClient, web::WebhookUrl};
 
 /// Time between two starts.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -52,11 +52,11 @@ impl AlertRoutes {
     }
 
     /// One messenger for each place that is told.
-    pub(super) fn messengers(&self, wire: Option<&Arc<Wire>>) -> Vec<Arc<Messenger>> {
+    pub(super) fn messengers(&self, wire: Option<&Arc<RemoteClient>>) -> Vec<Arc<AlertNotifier>> {
         let command = self.command.clone().map(MessageRoute::Command);
         let webhook = self.webhook.clone().zip(wire.cloned());
         let webhook = webhook.map(|(url, wire)| MessageRoute::Webhook { url, text: self.webhook_text.clone(), wire });
-        let made = |route| Arc::new(Messenger { route, queue: Mutex::default(), wake: Condvar::new() });
+        let made = |route| Arc::new(AlertNotifier { route, queue: Mutex::default(), wake: Condvar::new() });
         command.into_iter().chain(webhook).map(made).collect()
     }
 }
@@ -72,7 +72,7 @@ pub(super) struct AlertMessage {
 
 enum MessageRoute {
     Command(AlertCommand),
-    Webhook { url: WebhookUrl, text: String, wire: Arc<Wire> },
+    Webhook { url: WebhookUrl, text: String, wire: Arc<RemoteClient> },
 }
 
 impl MessageRoute {
@@ -105,13 +105,13 @@ fn body(message: &AlertMessage, text: &str) -> Option<Vec<u8>> {
 }
 
 /// Tells one place, one message after the other.
-pub(super) struct Messenger {
+pub(super) struct AlertNotifier {
     route: MessageRoute,
     queue: Mutex<MessageQueue>,
     wake: Condvar,
 }
 
-impl Messenger {
+impl AlertNotifier {
     pub(super) fn wants_value(&self) -> bool {
         matches!(&self.route, MessageRoute::Command(command) if command.wants_value())
     }
@@ -130,13 +130,13 @@ impl Messenger {
     }
 
     /// Tells what is queued until `stopped`. What is wrong is a notice once, until it went well again.
-    pub(super) fn run(&self, deck: &Deck, stopped: &dyn Fn() -> bool) {
+    pub(super) fn run(&self, deck: &QueryService, stopped: &dyn Fn() -> bool) {
         let mut is_failing = false;
         while !stopped() {
             let mut queue = self.queue.locked();
             let now = Instant::now();
             if let Some(count) = queue.dropped_to_say(now) {
-                let dropped = many(count, "fired alert was", "fired alerts were");
+                let dropped = plural(count, "fired alert was", "fired alerts were");
                 let about = self.route.about();
                 deck.notify(DeckEvent::Notice(format!(
                     "{about} receives at most {PER_MINUTE} alerts per minute; {dropped} not sent, see the list of alerts"

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::deck::Deck;
+use crate::deck::QueryService;
 use model::{table_state::TableState, time::Time};
 use store::Dataset;
 
@@ -47,7 +47,7 @@ pub struct JobSourceFile {
 }
 
 impl Sources {
-    pub fn of(deck: &Deck, dataset: &Dataset) -> Self {
+    pub fn of(deck: &QueryService, dataset: &Dataset) -> Self {
         let loaded = dataset.tables.iter().filter(|table| table.state == TableState::Loaded && !NOT_READ.contains(&table.schema.name));
         let tables = loaded.map(|table| {
             let remote = table.remote.as_ref();

@@ -14,13 +14,13 @@ use std::{
 use super::{
     Analysis, Job, JobOptions, Sources, TaskStatus, alerts,
     ask::ask,
-    messages::Messenger,
+    messages::AlertNotifier,
     owner::Owner,
     store::{ClaimedJob, JobStore, TaskKey, task_id},
     watch::AlertWatch,
 };
 use crate::{
-    deck::{Deck, DeckEvent},
+    deck::{DeckEvent, QueryService},
     question::{progress::Progress, snapshot::Snapshot},
 };
 use model::{
@@ -41,11 +41,11 @@ const WORKERS_MAX: usize = 64;
 
 pub(super) struct Shared {
     pub(super) store: JobStore,
-    pub(super) deck: Arc<Deck>,
+    pub(super) deck: Arc<QueryService>,
     pub(super) options: JobOptions,
     pub(super) owner: Owner,
     /// Those who tell fired alerts outside the program.
-    pub(super) messengers: Vec<Arc<Messenger>>,
+    pub(super) messengers: Vec<Arc<AlertNotifier>>,
     stopping: AtomicBool,
     /// Queued and running jobs.
     open: AtomicUsize,
@@ -78,7 +78,7 @@ impl std::fmt::Debug for Workers {
 }
 
 impl Workers {
-    pub(super) fn start(store: JobStore, deck: Arc<Deck>, options: JobOptions, owner: Owner) -> std::result::Result<Self, String> {
+    pub(super) fn start(store: JobStore, deck: Arc<QueryService>, options: JobOptions, owner: Owner) -> std::result::Result<Self, String> {
         let last = store.last_change().map_err(|error| error.to_string())?;
         let dataset = alerts::open_dataset(&deck);
         if owner.is_owner(&dataset) {
@@ -102,16 +102,16 @@ impl Workers {
     }
 
     /// No threads, for a process that only reads the store: as if it were stopping.
-    pub(super) fn none(store: JobStore, deck: Arc<Deck>, options: JobOptions, owner: Owner) -> std::result::Result<Self, String> {
+    pub(super) fn none(store: JobStore, deck: Arc<QueryService>, options: JobOptions, owner: Owner) -> std::result::Result<Self, String> {
         Self::new(store, deck, options, owner, Vec::new(), true)
     }
 
     fn new(
         store: JobStore,
-        deck: Arc<Deck>,
+        deck: Arc<QueryService>,
         options: JobOptions,
         owner: Owner,
-        messengers: Vec<Arc<Messenger>>,
+        messengers: Vec<Arc<AlertNotifier>>,
         stopping: bool,
     ) -> std::result::Result<Self, String> {
         let open = store.open_count(&alerts::open_dataset(&deck)).map_err(|error| error.to_string())?;

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use super::snapshot::Snapshot;
 use model::{
-    address::Address, beside_key::BesideKey, data::AddressRows as _, error::Result, fetch_key::FetchKey, holding::IndividualHolders,
+    address::Address, beside_key::IgnoredInKey, data::AddressRows as _, error::Result, fetch_key::FetchKey, holding::IndividualHolders,
     token::Token,
 };
 use security::facts::{AddressRole, Facts};
@@ -26,10 +26,10 @@ fn wanted(dataset: &Dataset, token: &Token) -> Vec<FetchKey> {
         let contracts = dataset.contracts().addresses();
         let named: BTreeSet<Address> = own.named.iter().copied().chain(locked).chain(contracts).collect();
         let named = IndividualHolders { named: named.into_iter().collect(), supply: None, ..own.clone() };
-        FetchKey::Balances { token: pool, about, individual: BesideKey(Arc::new(named)) }
+        FetchKey::Balances { token: pool, about, individual: IgnoredInKey(Arc::new(named)) }
     };
     let pools: Vec<FetchKey> = pools.into_iter().map(of_pool).collect();
-    std::iter::once(FetchKey::Balances { token: about, about, individual: BesideKey(Arc::new(own.clone())) }).chain(pools).collect()
+    std::iter::once(FetchKey::Balances { token: about, about, individual: IgnoredInKey(Arc::new(own.clone())) }).chain(pools).collect()
 }
 
 /// Addresses that hold for others are listed individually; key opinion leaders, creator and owner are looked up.

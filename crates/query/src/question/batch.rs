@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Dated, Question,
+    Dated, Query,
     candles::{CandlesQuestion, TokenCandles},
     missing::MissingRows,
     parallel,
@@ -135,7 +135,7 @@ fn batch<A: Clone + Send>(addresses: &[Address], progress: &Progress, answer: im
     Ok(Batch { tokens: addresses.iter().filter_map(|address| parts.get(address).cloned()).collect() })
 }
 
-impl Question for TokenBatchQuestion {
+impl Query for TokenBatchQuestion {
     type Answer = Batch<TokenDetail>;
     const NAME: &'static str = "token_batch";
     const SUMMARY: &'static str = "Get details of several tokens.";
@@ -153,7 +153,7 @@ impl Question for TokenBatchQuestion {
     }
 }
 
-impl Question for CandleBatchQuestion {
+impl Query for CandleBatchQuestion {
     type Answer = Batch<TokenCandles>;
     const NAME: &'static str = "candle_batch";
     const SUMMARY: &'static str = "Get candles of several tokens (up to 100,000).";
@@ -192,7 +192,7 @@ impl Question for CandleBatchQuestion {
     }
 }
 
-impl Question for SecurityBatchQuestion {
+impl Query for SecurityBatchQuestion {
     type Answer = Batch<TokenSecurity>;
     const NAME: &'static str = "security_batch";
     const SUMMARY: &'static str = "Assess several tokens; NDJSON streams one line per token as it finishes.";
@@ -233,7 +233,7 @@ mod tests {
         tests::{addresses, parsed},
     };
 
-    fn ask<Q: Question>(query: &str) -> Result<serde_json::Value> {
+    fn ask<Q: Query>(query: &str) -> Result<serde_json::Value> {
         let question: Q = parsed(&[], query)?;
         let target = question.target();
         let (_, written) = target.split_once('?').expect("a query");

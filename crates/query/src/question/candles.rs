@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Dated, Question,
+    Dated, Query,
     paging::Paging,
     parameter::{ParameterKind, TOKEN, parameter},
     progress::Progress,
@@ -69,7 +69,7 @@ pub(super) fn latest(timestamps: &[i64], from: Option<Time>, to: Option<Time>, l
     (start..end, start > first)
 }
 
-impl Question for CandlesQuestion {
+impl Query for CandlesQuestion {
     type Answer = TokenCandles;
     const NAME: &'static str = "candles";
     const SUMMARY: &'static str = "Get a token's candles, stored or resampled from finer ones.";

@@ -92,7 +92,7 @@ fn named_in<'a>(symbol: &str, order: &SymbolOrder, tokens: &'a [TokenSummary]) -
 mod tests {
     use super::*;
     use crate::question::{
-        Question as _,
+        Query as _,
         fields::figures,
         patterns::PatternsQuestion,
         progress::Progress,

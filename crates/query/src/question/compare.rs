@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Dated, Find as _, Question,
+    Dated, Find as _, Query,
     missing::MissingRows,
     parameter::{Parameter, ParameterKind, parameter},
     progress::Progress,
@@ -135,7 +135,7 @@ impl Comparison {
     }
 }
 
-impl Question for CompareQuestion {
+impl Query for CompareQuestion {
     type Answer = Comparison;
     const NAME: &'static str = "compare";
     const SUMMARY: &'static str = "Compare tokens: return, drawdown, volatility and correlation of daily returns.";

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Question,
+    Query,
     filter::Filter,
     known_token,
     list::{Listed as _, Rows, SORT, conditions, filter_and_sort, listed, only, sort},
@@ -32,7 +32,7 @@ request! {
     }
 }
 
-impl Question for DexListQuestion {
+impl Query for DexListQuestion {
     type Answer = DexList;
     const NAME: &'static str = "dexes";
     const SUMMARY: &'static str = "List DEXes where a token trades.";
@@ -57,7 +57,7 @@ request! {
     }
 }
 
-impl Question for DexDetailQuestion {
+impl Query for DexDetailQuestion {
     type Answer = DexDetail;
     const NAME: &'static str = "dex";
     const SUMMARY: &'static str = "Get one DEX of a token.";
@@ -116,7 +116,7 @@ pub struct DexEntry {
     pub total_value_locked: Option<f64>,
 }
 
-impl Question for AllDexesQuestion {
+impl Query for AllDexesQuestion {
     type Answer = AllDexes;
     const NAME: &'static str = "all_dexes";
     const SUMMARY: &'static str = "List all DEXes, one entry per chain.";

@@ -25,7 +25,7 @@ pub use self::parse::conditions;
 pub use self::{
     columns::{AddressOf, ColumnKind, ColumnValues, FilterColumn, column, names, of_column, of_kind, of_table},
     complete::complete,
-    left_out::RowsLeftOut,
+    left_out::ExcludedRows,
     number::ConditionNumber,
     parse::{FilterError, TEXT_CHARS_MAX, conditions_with, parse, parse_with},
     range::Range,

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Question,
+    Query,
     parameter::{EXPLAIN, ParameterKind, parameter},
     progress::Progress,
     request::request,
@@ -64,7 +64,7 @@ pub struct GrowthEntry {
 /// The windows, in days.
 pub const WINDOWS: &[&str] = &["1", "7", "30"];
 
-impl Question for GrowthQuestion {
+impl Query for GrowthQuestion {
     type Answer = HoldersGrowth;
     const NAME: &'static str = "holders_growth";
     const SUMMARY: &'static str = "Rank tokens by holder growth.";

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Question,
+    Query,
     balance_keys::require_balances,
     filter::{self, AddressOf, Filter},
     holders::labels,
@@ -83,7 +83,7 @@ pub struct HeldToken {
     pub value: Option<f64>,
 }
 
-impl Question for HeldTokensQuestion {
+impl Query for HeldTokensQuestion {
     type Answer = HeldTokens;
     const NAME: &'static str = "held_tokens";
     const SUMMARY: &'static str = "List the tokens an address holds.";

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use self::flows::KnownFlows;
 use super::{
-    Dated, Question,
+    Dated, Query,
     filter::{AddressOf, Filter},
     known_token,
     list::{Listed as _, Rows, SORT, conditions, filter_and_sort, listed, only, sort, sort_rows},
@@ -101,7 +101,7 @@ pub struct Holder {
     pub out_30d: Option<f64>,
 }
 
-impl Question for HoldersQuestion {
+impl Query for HoldersQuestion {
     type Answer = Holders;
     const NAME: &'static str = "holders";
     const SUMMARY: &'static str = "List a token's holders, largest first.";
@@ -312,7 +312,7 @@ pub struct HolderCount {
     pub whale_balance: Option<f64>,
 }
 
-impl Question for HolderCountsQuestion {
+impl Query for HolderCountsQuestion {
     type Answer = HolderCounts;
     const NAME: &'static str = "holder_counts";
     const SUMMARY: &'static str = "Get daily holder counts, newest first.";

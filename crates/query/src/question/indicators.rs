@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::{
-    Dated, Question,
+    Dated, Query,
     candles::latest,
     paging::Paging,
     parameter::{CONTRACT, ParameterKind, parameter},
@@ -73,7 +73,7 @@ fn in_order<S: Serializer>(values: &[(Arc<str>, Option<f64>)], serializer: S) ->
     serializer.collect_map(values.iter().map(|(name, value)| (&**name, value)))
 }
 
-impl Question for IndicatorsQuestion {
+impl Query for IndicatorsQuestion {
     type Answer = TokenIndicators;
     const NAME: &'static str = "indicators";
     const SUMMARY: &'static str = "Get technical indicators per candle.";

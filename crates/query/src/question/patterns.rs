@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{
-    Question,
+    Query,
     coins::Coins,
     parameter::{Arguments, CONTRACT, Parameter, ParameterKind, parameter},
     progress::Progress,
@@ -65,7 +65,7 @@ impl ParameterValue for Explain {
     }
 }
 
-impl Question for PatternsQuestion {
+impl Query for PatternsQuestion {
     type Answer = PatternsAnswer;
     const NAME: &'static str = "patterns";
     const SUMMARY: &'static str = "Detect chart patterns.";

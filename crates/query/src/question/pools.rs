@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Question,
+    Query,
     filter::{AddressOf, Filter},
     known_token,
     list::{Listed as _, Rows, SORT, conditions, filter_and_sort, listed, only, sort},
@@ -63,7 +63,7 @@ pub struct TokenPools {
     pub missing: Option<String>,
 }
 
-impl Question for PoolsQuestion {
+impl Query for PoolsQuestion {
     type Answer = TokenPools;
     const NAME: &'static str = "pools";
     const SUMMARY: &'static str = "List a token's pools with fee and price impact of a sell.";

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Dated, Question,
+    Dated, Query,
     filter::{AddressOf, Filter, FilterColumn},
     known_token,
     list::{Listed, Rows, SORT, conditions, listed, only, sort, sort_rows},
@@ -50,7 +50,7 @@ pub struct TokenPosts {
     pub missing: Option<String>,
 }
 
-impl Question for TokenPostsQuestion {
+impl Query for TokenPostsQuestion {
     type Answer = TokenPosts;
     const NAME: &'static str = "token_posts";
     const SUMMARY: &'static str = "List a token's posts, newest first.";
@@ -142,7 +142,7 @@ listed!(Post ["post_id", "token_address", "title", "link", "published_at", "impr
     "platform": Text ["on"] = |post| post.place().into();
 });
 
-impl Question for PostsQuestion {
+impl Query for PostsQuestion {
     type Answer = Posts;
     const NAME: &'static str = "posts";
     const SUMMARY: &'static str = "Search posts of all tokens.";

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    BodyQuestion, Dated, Question,
+    BodyQuestion, Dated, Query,
     alert_body::AlertBody,
     fields::{is_by_patterns, is_computed, is_of_candles, of_candles},
     filter::Filter,
@@ -127,7 +127,7 @@ impl BodyQuestion for RehearsalQuestion {
     }
 }
 
-impl Question for RehearsalQuestion {
+impl Query for RehearsalQuestion {
     type Answer = Rehearsal;
     const NAME: &'static str = "rehearse_alert";
     const SUMMARY: &'static str = "Backtest an alert.";
@@ -272,7 +272,7 @@ impl Rehearsal {
             let errors = outcome.standard_errors.map_or_else(|| format::MISSING.to_owned(), |errors| format::fixed(errors, 1));
             let [rose, any_rose] = [outcome.rose, outcome.any_rose].map(format::share);
             let [mean, any_mean, median] = [outcome.mean_change, outcome.any_mean_change, outcome.median_change].map(format::change);
-            let days = format::many(outcome.days as u64, "day", "days");
+            let days = format::plural(outcome.days as u64, "day", "days");
             vec![days, format::count(outcome.count as u64), rose, any_rose, errors, mean, any_mean, median]
         };
         let firing = |firing: &RehearsedFiring| {

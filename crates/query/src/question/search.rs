@@ -13,7 +13,7 @@ use serde::Serialize;
 pub use self::figures::FiguresOf;
 use self::{figures::of_each, row::TokenRow};
 use super::{
-    Question,
+    Query,
     fields::{COMPUTED, FIELDS, Figures, TokenEntry, is_computed, is_inferred},
     filter::Filter,
     list::{Listed, Rows, only, sort, sort_rows},
@@ -70,7 +70,7 @@ pub struct Tokens {
     pub tokens: Rows<TokenEntry>,
 }
 
-impl Question for SearchQuestion {
+impl Query for SearchQuestion {
     type Answer = Tokens;
     const NAME: &'static str = "tokens";
     const SUMMARY: &'static str = "Search and list tokens.";

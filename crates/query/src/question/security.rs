@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Find, Question,
+    Find, Query,
     balance_keys::require_balances,
     caches::security::SecuritySummary,
     known_token,
@@ -30,7 +30,7 @@ request! {
     }
 }
 
-impl Question for SecurityQuestion {
+impl Query for SecurityQuestion {
     type Answer = SecurityInference;
     const NAME: &'static str = "security";
     const SUMMARY: &'static str = "Assess a token's security.";

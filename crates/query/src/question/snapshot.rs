@@ -90,7 +90,7 @@ impl Snapshot {
 
     /// The same, cut from that generation of the present.
     #[must_use]
-    pub fn of_reading(self, reading: u64) -> Self {
+    pub fn by_number(self, reading: u64) -> Self {
         Self { reading, ..self }
     }
 

@@ -17,7 +17,7 @@ use polars::prelude::DataFrame;
 pub use self::page::generation_of;
 use self::{groups::GroupQuery, order::RowQuery, page::PageRequest};
 use super::{
-    Dated, Find as _, Question, filter,
+    Dated, Find as _, Query, filter,
     paging::Paging,
     parameter::{self, Parameter, ParameterKind, TokenReader, clip, parameter},
     progress::Progress,
@@ -66,7 +66,7 @@ pub struct ColumnEntry {
     pub meaning: &'static str,
 }
 
-impl Question for TablesQuestion {
+impl Query for TablesQuestion {
     type Answer = Tables;
     const NAME: &'static str = "tables";
     const SUMMARY: &'static str = "List tables and columns.";
@@ -169,7 +169,7 @@ impl JsonSchema for RowFrame {
     }
 }
 
-impl Question for TableQuestion {
+impl Query for TableQuestion {
     type Answer = TableRows;
     const NAME: &'static str = "table";
     const SUMMARY: &'static str = "Query or aggregate a table, by page or as a stream.";

@@ -11,12 +11,12 @@ use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Question, progress::Progress, snapshot::Snapshot};
+use super::{Query, progress::Progress, snapshot::Snapshot};
 use model::error::{Code, Problem, Result};
 use store::export::RowBatches;
 
 /// A question whose answer is a list that can be exported as a table, by page or whole.
-pub trait Tabular: Question {
+pub trait Tabular: Query {
     /// The rows of the page, or with `whole` all from its beginning; typed by the schema.
     fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled>;
 }

@@ -1,7 +1,7 @@
 //! The query behind GET /tokens/{token_address}.
 
 use super::{
-    Question,
+    Query,
     balance_keys::require_balances,
     known_token,
     parameter::{EXPLAIN, TOKEN},
@@ -23,7 +23,7 @@ request! {
     }
 }
 
-impl Question for TokenQuestion {
+impl Query for TokenQuestion {
     type Answer = TokenDetail;
     const NAME: &'static str = "token";
     const SUMMARY: &'static str = "Get a token.";

@@ -11,7 +11,7 @@ use serde::Serialize;
 pub use self::all::{count, digest, is_weighed};
 pub use super::caches::WholeRecord;
 use super::{
-    Dated, Question,
+    Dated, Query,
     caches::ReplayedToken,
     known_token,
     parameter::{CONTRACT, ParameterKind, parameter},
@@ -78,7 +78,7 @@ pub struct TrackRecord {
     pub growth: Vec<ReturnRecord>,
 }
 
-impl Question for TrackRecordQuestion {
+impl Query for TrackRecordQuestion {
     type Answer = TrackRecord;
     const NAME: &'static str = "track_record";
     const SUMMARY: &'static str = "Get hit rates of past patterns, trend labels and holder-growth ranks.";
@@ -121,7 +121,7 @@ impl Question for TrackRecordQuestion {
     }
 }
 
-impl Question for WholeRecordQuestion {
+impl Query for WholeRecordQuestion {
     type Answer = TrackRecord;
     const NAME: &'static str = "track_record_of_all";
     const SUMMARY: &'static str = "Get hit rates of past patterns, trend labels and holder-growth ranks over all tokens. They are \

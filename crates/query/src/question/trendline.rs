@@ -1,7 +1,7 @@
 //! The query behind GET /technical/{contractAddress}/trendline.
 
 use super::{
-    Question,
+    Query,
     parameter::{CONTRACT, EXPLAIN, ParameterKind, parameter},
     progress::Progress,
     request::request,
@@ -34,7 +34,7 @@ request! {
     }
 }
 
-impl Question for TrendlineQuestion {
+impl Query for TrendlineQuestion {
     type Answer = TrendlineAnswer;
     const NAME: &'static str = "trendline";
     const SUMMARY: &'static str = "Get trend, regression, support and resistance.";

@@ -12,7 +12,7 @@ use serde_json::{json, value::RawValue};
 
 pub use self::answer::YieldPlan;
 use super::{
-    BodyQuestion, Find as _, Question,
+    BodyQuestion, Find as _, Query,
     json::{invalid, members, pointer, text, well_formed},
     parameter::{AN_ADDRESS, Arguments, EXAMPLE_TOKEN, EXPLAIN, NamedToken, Parameter, TokenReader, clip},
     progress::Progress,
@@ -21,7 +21,7 @@ use super::{
     snapshot::Snapshot,
 };
 pub use analysis::yields::risk::RiskLevel;
-use analysis::yields::{case::Wish, plan, wallet};
+use analysis::yields::{case::PlanPreferences, plan, wallet};
 use model::{address::Address, chain::Chain, error::Result};
 
 const TOKENS_MAX: usize = 1_000;
@@ -74,7 +74,7 @@ impl Request for YieldQuestion {
     }
 }
 
-impl Question for YieldQuestion {
+impl Query for YieldQuestion {
     type Answer = YieldPlan;
     const NAME: &'static str = "yield";
     const SUMMARY: &'static str = "Optimize a yield allocation.";
@@ -90,7 +90,7 @@ impl Question for YieldQuestion {
             }
         }
         let holdings = wallet::holdings(&snapshot.dataset, &self.tokens, &self.chains);
-        let wish = Wish { risk: self.risk_level, min_apy: self.min_apy };
+        let wish = PlanPreferences { risk: self.risk_level, min_apy: self.min_apy };
         let plan = plan(&snapshot.yields, &holdings, wish, &mut |done, total| progress.step(done, total).is_ok());
         if progress.cancelled() {
             progress.step(0, 0)?;

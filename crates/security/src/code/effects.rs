@@ -20,7 +20,7 @@ use super::{
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Power {
+pub(super) enum Privilege {
     Drain,
     HiddenMint,
     Mint,
@@ -47,7 +47,7 @@ pub(super) enum Power {
     ArbitraryCall,
 }
 
-impl Power {
+impl Privilege {
     /// Whether it shows in trading.
     pub(super) fn of_trades(self) -> bool {
         matches!(self, Self::StopSells | Self::StopBuys | Self::Blacklist | Self::RaiseTax | Self::TaxOne | Self::LowerLimit)
@@ -94,7 +94,7 @@ impl Caller {
 #[expect(clippy::struct_excessive_bools, reason = "each is an independent fact")]
 #[derive(Debug, Clone)]
 pub(super) struct FunctionEffect {
-    pub(super) power: Power,
+    pub(super) power: Privilege,
     pub(super) call: FunctionCall,
     /// Magnitude: the share lost, minted or taxed, 0 to 1.
     pub(super) size: f64,
@@ -291,7 +291,7 @@ impl FunctionCall {
         outcome
     }
 
-    pub(super) fn effect(&self, power: Power, size: f64, before: impl Into<String>, after: impl Into<String>) -> FunctionEffect {
+    pub(super) fn effect(&self, power: Privilege, size: f64, before: impl Into<String>, after: impl Into<String>) -> FunctionEffect {
         FunctionEffect {
             power,
             call: self.clone(),
@@ -316,7 +316,7 @@ impl FunctionCall {
 pub(super) fn renounced(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &FunctionCall, effects: &mut Vec<FunctionEffect>) {
     let gone = abi::OWNER_OF_IT.iter().find_map(|selector| machine.ask(before.scene.token, *selector, &[])) == Some(U256::ZERO);
     if gone && call.caller == Caller::Owner {
-        effects.push(call.effect(Power::Renounce, 1.0, "owner", "zero address"));
+        effects.push(call.effect(Privilege::Renounce, 1.0, "owner", "zero address"));
     }
 }
 
@@ -360,7 +360,7 @@ pub(super) fn compare(
             && !before.trial.theft[thief]
             && (caller == call.caller || matches!(call.caller, Caller::Privileged | Caller::Recognized))
         {
-            effects.push(call.effect(Power::Theft, 1.0, "refused", "moved"));
+            effects.push(call.effect(Privilege::Theft, 1.0, "refused", "moved"));
         }
     }
     if call.caller != Caller::Stranger && !call.standard() {
@@ -375,6 +375,6 @@ pub(super) fn false_transfer(before: &Baseline<'_>, call: &FunctionCall, outcome
     let known = |who: &Address| before.balances.of.iter().any(|(of, had)| of == who && !of.is_zero() && !had.is_zero());
     if let Some((from, _, value)) = logged.find(|(from, to, value)| known(from) && from != to && !value.is_zero()) {
         let after = format!("{} in the event", abi::amount(value, before.scene.funding.decimals));
-        effects.push(call.effect(Power::FalseTransfer, 1.0, holds(before, from, before.balances.get(from)), after));
+        effects.push(call.effect(Privilege::FalseTransfer, 1.0, holds(before, from, before.balances.get(from)), after));
     }
 }

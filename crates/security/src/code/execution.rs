@@ -43,7 +43,7 @@ pub(super) fn finish(machine: &Machine<'_>, report: &mut CodeReport) {
         report.unfinished.push(format!("not every function was tested: {why}"));
     }
     if machine.cut > 0 {
-        report.unfinished.push(format!("{} hit the step limit", model::format::many(machine.cut, "call", "calls")));
+        report.unfinished.push(format!("{} hit the step limit", model::format::plural(machine.cut, "call", "calls")));
     }
 }
 
@@ -195,7 +195,7 @@ pub(super) fn try_powers(
     };
     report.anomalies.extend(findings::powers(&effects, thefts, holder, code_only));
     report.anomalies.extend(findings::outside(traded, &report.anomalies, holder));
-    report.anomalies.extend(findings::withheld(traded, &report.anomalies, holder));
+    report.anomalies.extend(findings::selling_disabled(traded, &report.anomalies, holder));
     // Trades with a real pool have proofs of their own.
     let mut proofs = proofs::passed(traded, &before, &tried);
     proofs.retain(|(code, _)| report.proofs.iter().all(|(known, _)| known != code));

@@ -9,7 +9,7 @@ use super::{
     super::{Anomaly, AnomalyCode, Evidence, PowerHolder, Taxes},
     abi,
     deployment::DeployedBy,
-    effects::{Caller, FunctionCall, FunctionEffect, Power},
+    effects::{Caller, FunctionCall, FunctionEffect, Privilege},
     funding::Funding,
     trial::{Leg, ONE_LEG, Opening, Trial},
 };
@@ -190,7 +190,7 @@ pub(super) fn outside(traded: &Traded<'_>, found: &[Anomaly], holder: PowerHolde
 
 /// Detects sales that fail until the owner makes a call. Right after the constructor this is a launch; for a token already on a chain,
 /// it is unknown whether the call was ever made. Returns `None` if a call that stops sales was found, which is the stronger finding.
-pub(super) fn withheld(traded: &Traded<'_>, found: &[Anomaly], holder: PowerHolder) -> Option<Anomaly> {
+pub(super) fn selling_disabled(traded: &Traded<'_>, found: &[Anomaly], holder: PowerHolder) -> Option<Anomaly> {
     let says_more = found.iter().any(|anomaly| [AnomalyCode::Pausable, AnomalyCode::SellBlocked].contains(&anomaly.code));
     // After a constructor it is a launch; on a chain the sale itself was tried.
     let is_no_news = matches!(traded.deployed_by, DeployedBy::Constructor | DeployedBy::Chain);
@@ -294,13 +294,13 @@ fn part_of_wider(effect: &FunctionEffect, effects: &[FunctionEffect]) -> bool {
     let wider = |other: &FunctionEffect| {
         other.call.selector == effect.call.selector
             && other.call.caller == effect.call.caller
-            && matches!(other.power, Power::Blacklist | Power::Gate)
+            && matches!(other.power, Privilege::Blacklist | Privilege::Gate)
     };
     // Who takes from anyone takes from the contract too.
-    let drains = |other: &FunctionEffect| other.call.selector == effect.call.selector && other.power == Power::Drain;
+    let drains = |other: &FunctionEffect| other.call.selector == effect.call.selector && other.power == Privilege::Drain;
     match effect.power {
-        Power::StopBuys | Power::StopSells => effects.iter().any(wider),
-        Power::Dispense => effect.of_contract && effect.call.caller != Caller::Stranger && effects.iter().any(drains),
+        Privilege::StopBuys | Privilege::StopSells => effects.iter().any(wider),
+        Privilege::Dispense => effect.of_contract && effect.call.caller != Caller::Stranger && effects.iter().any(drains),
         _ => false,
     }
 }
@@ -310,7 +310,7 @@ fn part_of_wider(effect: &FunctionEffect, effects: &[FunctionEffect]) -> bool {
 fn is_hidden_stop(effect: &FunctionEffect) -> bool {
     let FunctionCall { caller, arguments, .. } = &effect.call;
     let open = matches!(&**arguments, "" | "true" | "false");
-    effect.power == Power::StopSells && matches!(caller, Caller::Privileged | Caller::Recognized) && !open
+    effect.power == Privilege::StopSells && matches!(caller, Caller::Privileged | Caller::Recognized) && !open
 }
 
 /// The anomaly code of an effect, and its strength.
@@ -320,37 +320,37 @@ fn counts_as(effect: &FunctionEffect) -> Option<(AnomalyCode, f64)> {
         return Some((AnomalyCode::ExternalGate, 1.0));
     }
     Some(match effect.power {
-        Power::Drain | Power::Theft if stranger => (AnomalyCode::PublicDrain, effect.size),
+        Privilege::Drain | Privilege::Theft if stranger => (AnomalyCode::PublicDrain, effect.size),
         // Who moves a part without approval moves the rest, too.
-        Power::Drain if [abi::TRANSFER, abi::TRANSFER_FROM].contains(&effect.call.selector) && effect.call.sought => {
+        Privilege::Drain if [abi::TRANSFER, abi::TRANSFER_FROM].contains(&effect.call.selector) && effect.call.sought => {
             (AnomalyCode::OwnerDrain, 1.0)
         }
         // An issuer that burns tokens it issued, as bridges do, does not enrich itself.
-        Power::Drain if effect.burnt => (AnomalyCode::OwnerDrain, effect.size * BURNT),
-        Power::Drain | Power::Theft => (AnomalyCode::OwnerDrain, effect.size),
+        Privilege::Drain if effect.burnt => (AnomalyCode::OwnerDrain, effect.size * BURNT),
+        Privilege::Drain | Privilege::Theft => (AnomalyCode::OwnerDrain, effect.size),
         // Paying for minted tokens is a purchase.
-        Power::Mint | Power::HiddenMint if stranger && !effect.call.pay.is_zero() => return None,
-        Power::Mint | Power::HiddenMint if stranger => (AnomalyCode::PublicMint, 1.0),
-        Power::Mint => (AnomalyCode::OwnerMint, 1.0),
+        Privilege::Mint | Privilege::HiddenMint if stranger && !effect.call.pay.is_zero() => return None,
+        Privilege::Mint | Privilege::HiddenMint if stranger => (AnomalyCode::PublicMint, 1.0),
+        Privilege::Mint => (AnomalyCode::OwnerMint, 1.0),
         // A balance from nothing is a lie; a rising supply with some other event is an old-fashioned issue.
-        Power::HiddenMint if effect.unbacked => (AnomalyCode::HiddenMint, 1.0),
-        Power::HiddenMint => (AnomalyCode::HiddenMint, if effect.logged { 0.1 } else { 0.5 }),
-        Power::Blacklist => (AnomalyCode::Blacklist, effect.size),
-        Power::StopBuys => (AnomalyCode::BuyBlockable, 1.0),
-        Power::StopSells => (AnomalyCode::Pausable, 1.0),
-        Power::RaiseTax => (AnomalyCode::TaxRaisable, effect.size / 0.5),
-        Power::TaxOne => (AnomalyCode::PersonalTax, effect.size / 0.5),
-        Power::Exempt => (AnomalyCode::Whitelist, 1.0),
-        Power::LowerLimit => (AnomalyCode::LimitChangeable, 1.0),
-        Power::Gate => (AnomalyCode::ExternalGate, 1.0),
-        Power::FalseTransfer => (AnomalyCode::EventLie, 1.0),
-        Power::Destroy => (AnomalyCode::SelfDestruct, if stranger { EMPTIED } else { EMPTIED / 2.0 }),
-        Power::Delegate => (AnomalyCode::DelegatecallAny, if stranger { 1.0 } else { 0.6 }),
+        Privilege::HiddenMint if effect.unbacked => (AnomalyCode::HiddenMint, 1.0),
+        Privilege::HiddenMint => (AnomalyCode::HiddenMint, if effect.logged { 0.1 } else { 0.5 }),
+        Privilege::Blacklist => (AnomalyCode::Blacklist, effect.size),
+        Privilege::StopBuys => (AnomalyCode::BuyBlockable, 1.0),
+        Privilege::StopSells => (AnomalyCode::Pausable, 1.0),
+        Privilege::RaiseTax => (AnomalyCode::TaxRaisable, effect.size / 0.5),
+        Privilege::TaxOne => (AnomalyCode::PersonalTax, effect.size / 0.5),
+        Privilege::Exempt => (AnomalyCode::Whitelist, 1.0),
+        Privilege::LowerLimit => (AnomalyCode::LimitChangeable, 1.0),
+        Privilege::Gate => (AnomalyCode::ExternalGate, 1.0),
+        Privilege::FalseTransfer => (AnomalyCode::EventLie, 1.0),
+        Privilege::Destroy => (AnomalyCode::SelfDestruct, if stranger { EMPTIED } else { EMPTIED / 2.0 }),
+        Privilege::Delegate => (AnomalyCode::DelegatecallAny, if stranger { 1.0 } else { 0.6 }),
         // What somebody sent to the contract itself, or what it kept for itself, is no trader's.
-        Power::Dispense if effect.of_contract && !stranger => (AnomalyCode::OwnerRescue, 1.0),
+        Privilege::Dispense if effect.of_contract && !stranger => (AnomalyCode::OwnerRescue, 1.0),
         // A sale or a faucet gives away tokens that are not the caller's, but no trader's either.
-        Power::Dispense | Power::ArbitraryCall => (AnomalyCode::OwnerDrain, DISPENSED),
-        Power::Renounce | Power::SwapBack => return None,
+        Privilege::Dispense | Privilege::ArbitraryCall => (AnomalyCode::OwnerDrain, DISPENSED),
+        Privilege::Renounce | Privilege::SwapBack => return None,
     })
 }
 

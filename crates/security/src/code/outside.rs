@@ -8,7 +8,7 @@ use revm::primitives::{Address, U256};
 use super::{
     CodeReport, abi,
     deployment::{self, AssumedSlots, DeployedBy, Deployment},
-    effects::{Baseline, Caller, FunctionCall, FunctionEffect, Power},
+    effects::{Baseline, Caller, FunctionCall, FunctionEffect, Privilege},
     functions::{self, Function},
     machine::Machine,
     market::{SaleRoute, Trader},
@@ -119,7 +119,7 @@ fn by_hooks(machine: &mut Machine<'_>, before: &Baseline<'_>, target: &Target<'_
                 if written.is_empty() || !seen.insert(written) {
                     continue;
                 }
-                let effect = call.effect(Power::StopSells, 1.0, "a sell in the pool succeeds", "it fails or pays less");
+                let effect = call.effect(Privilege::StopSells, 1.0, "a sell in the pool succeeds", "it fails or pays less");
                 let effect = FunctionEffect { of_other: true, ..effect };
                 if sold(machine, before.scene, holder, Some(&effect)) < WORSE * usual {
                     found.effects.push(effect);
@@ -138,10 +138,10 @@ pub(super) fn keep_proven(machine: &mut Machine<'_>, scene: &Scene, effects: &mu
     effects.retain(|effect| {
         let call = Some(effect);
         match effect.power {
-            Power::StopSells => [(scene.people.holder, 0), (scene.people.other, 1)]
+            Privilege::StopSells => [(scene.people.holder, 0), (scene.people.other, 1)]
                 .into_iter()
                 .all(|(who, at)| usual[at] == 0.0 || sold(machine, scene, who, call) < WORSE * usual[at]),
-            Power::Blacklist | Power::TaxOne if effect.size >= 1.0 || effect.power == Power::TaxOne => {
+            Privilege::Blacklist | Privilege::TaxOne if effect.size >= 1.0 || effect.power == Privilege::TaxOne => {
                 usual[0] == 0.0 || sold(machine, scene, scene.people.holder, call) < WORSE * usual[0]
             }
             _ => true,

@@ -16,7 +16,7 @@ use self::{
 use super::{
     abi::{self, Filling, Selector},
     dependence::{SlotWriter, SlotWriters},
-    effects::{After, BalanceSheet, Baseline, Caller, FunctionCall, FunctionEffect, Power, compare},
+    effects::{After, BalanceSheet, Baseline, Caller, FunctionCall, FunctionEffect, Privilege, compare},
     functions::Function,
     funding::balance,
     live::is_contract,
@@ -222,7 +222,7 @@ impl Exploration {
     /// intent.
     pub(super) fn keep_harm(&mut self, from: usize, takes: bool) {
         let new = self.effects.split_off(from);
-        let counts = |power| takes && matches!(power, Power::Drain | Power::Theft);
+        let counts = |power| takes && matches!(power, Privilege::Drain | Privilege::Theft);
         self.effects.extend(new.into_iter().filter(|effect| effect.power.of_trades() || counts(effect.power)));
     }
 
@@ -310,7 +310,7 @@ pub(super) fn survivors(
     effects: &[FunctionEffect],
     functions: &[Function],
 ) -> Option<(FunctionEffect, Vec<FunctionEffect>)> {
-    let renounce = effects.iter().find(|effect| effect.power == Power::Renounce && effect.call.caller == Caller::Owner)?;
+    let renounce = effects.iter().find(|effect| effect.power == Privilege::Renounce && effect.call.caller == Caller::Owner)?;
     let mark = machine.mark();
     machine.call(before.scene.owner, renounce.call.to, renounce.call.data.clone());
     let mut left = working(machine, before, effects);
@@ -349,7 +349,7 @@ pub(super) fn taken_back(
 /// The owner's effects that still occur in the present state.
 fn working(machine: &mut Machine<'_>, before: &Baseline<'_>, effects: &[FunctionEffect]) -> Vec<FunctionEffect> {
     let mut left = Vec::new();
-    for effect in effects.iter().filter(|effect| effect.call.caller == Caller::Owner && effect.power != Power::Renounce) {
+    for effect in effects.iter().filter(|effect| effect.call.caller == Caller::Owner && effect.power != Privilege::Renounce) {
         if left.len() >= 4 {
             break;
         }

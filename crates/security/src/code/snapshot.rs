@@ -6,7 +6,7 @@ use super::{
     super::{Anomaly, PowerHolder},
     CodeInput, Slot, abi,
     deployment::{self, AssumedSlots, DeployedBy, Deployment},
-    effects::{Baseline, Caller, FunctionEffect, Power},
+    effects::{Baseline, Caller, FunctionEffect, Privilege},
     execution::baseline,
     findings,
     functions::Function,
@@ -156,7 +156,7 @@ fn privileges(
     };
     // A contract has rules of its own: what it can do is said where that is, and is nobody's return.
     let of = |effect: &&FunctionEffect| (effect.call.caller == who || effect.call.caller == Caller::Recognized) && !effect.call.by_contract;
-    effects.iter().filter(of).filter(|effect| effect.power != Power::Renounce && !open_to_all(effect)).cloned().collect()
+    effects.iter().filter(of).filter(|effect| effect.power != Privilege::Renounce && !open_to_all(effect)).cloned().collect()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::super::{
     Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, EvidenceRow,
     check_log::{CheckLog, NeededInput},
     facts::{AddressRole, Facts},
-    pool_story::PoolStory,
+    pool_story::PoolHistory,
     transactions::{Transactions, percent},
 };
 use analysis::numeric::sigmoid;
@@ -151,7 +151,7 @@ pub struct LpFeatures {
     pub mint_ratio: f64,
 }
 
-fn features(held: &Held, story: &PoolStory) -> Option<LpFeatures> {
+fn features(held: &Held, story: &PoolHistory) -> Option<LpFeatures> {
     let all = story.buys + story.sells + story.mints + story.burns;
     let weeks = story.weeks();
     (all > 0).then(|| LpFeatures {

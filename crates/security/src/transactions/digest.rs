@@ -9,11 +9,11 @@ use super::{
 };
 use crate::{
     facts::{AddressRole, Facts},
-    pool_story::PoolStory,
+    pool_story::PoolHistory,
 };
 use model::{
     address::Address,
-    beside_key::BesideKey,
+    beside_key::IgnoredInKey,
     error::Result,
     transfer_sums::{EndRole, Moment, TransferAnswer, TransferContext, TransferPart, TransferSample, TransferSums},
 };
@@ -43,12 +43,12 @@ pub(super) struct TransferDigest {
 
 impl TransferDigest {
     /// Errors: canceled, or rows must be fetched first.
-    pub(super) fn new(facts: &Facts<'_>, pools: &[PoolStory], step: &dyn Fn(u64) -> Result<()>) -> Result<Self> {
+    pub(super) fn new(facts: &Facts<'_>, pools: &[PoolHistory], step: &dyn Fn(u64) -> Result<()>) -> Result<Self> {
         let launch = pools.iter().filter_map(|pool| pool.first_liquidity).min_by_key(|moment| moment.time);
         if facts.dataset.transfers_stay() { Self::fetched(facts, pools, launch) } else { Self::folded(facts, pools, launch, step) }
     }
 
-    fn folded(facts: &Facts<'_>, pools: &[PoolStory], launch: Option<Moment>, step: &dyn Fn(u64) -> Result<()>) -> Result<Self> {
+    fn folded(facts: &Facts<'_>, pools: &[PoolHistory], launch: Option<Moment>, step: &dyn Fn(u64) -> Result<()>) -> Result<Self> {
         let mut fold = Fold::read(facts, pools, launch, step)?;
         let (sums, found) = (fold.sums(), fold.wash.finish());
         let ring = found.map(|found| {
@@ -59,13 +59,13 @@ impl TransferDigest {
         Ok(Self { sums, ring, wash_unfinished: fold.wash.unfinished, replayed })
     }
 
-    fn fetched(facts: &Facts<'_>, pools: &[PoolStory], launch: Option<Moment>) -> Result<Self> {
+    fn fetched(facts: &Facts<'_>, pools: &[PoolHistory], launch: Option<Moment>) -> Result<Self> {
         let token = &facts.address;
         if facts.dataset.transfers_listed(token) == 0 {
             return Ok(Self { sums: TransferSums { launch, ..TransferSums::default() }, ..Self::default() });
         }
         let answer = |part: TransferPart| facts.dataset.transfer_answer(token, &part);
-        let summed = answer(TransferPart::Sums(BesideKey(Arc::new(context(facts, pools, launch)))))?;
+        let summed = answer(TransferPart::Sums(IgnoredInKey(Arc::new(context(facts, pools, launch)))))?;
         let TransferAnswer::Sums(sums, flow) = &*summed else { return Ok(Self::default()) };
         let (mut sums, mut wash) = (TransferSums::clone(sums), Wash::default());
         wash.add_edges(&flow.edges);
@@ -97,7 +97,7 @@ impl TransferDigest {
 }
 
 /// What an engine must know to sum the token's transfers.
-fn context(facts: &Facts<'_>, pools: &[PoolStory], launch: Option<Moment>) -> TransferContext {
+fn context(facts: &Facts<'_>, pools: &[PoolHistory], launch: Option<Moment>) -> TransferContext {
     let role = |address: Address| {
         let role = match facts.role(&address) {
             AddressRole::Trader => return None,

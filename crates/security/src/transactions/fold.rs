@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     facts::{AddressRole, Facts},
-    pool_story::PoolStory,
+    pool_story::PoolHistory,
 };
 use model::{
     address::Address,
@@ -37,7 +37,7 @@ impl<'a> Fold<'a> {
     /// Reads all transfers. `step` is called with the number of rows read.
     pub(super) fn read(
         facts: &'a Facts<'a>,
-        pools: &[PoolStory],
+        pools: &[PoolHistory],
         launch: Option<Moment>,
         step: &dyn Fn(u64) -> Result<()>,
     ) -> Result<Self> {

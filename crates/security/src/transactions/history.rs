@@ -44,7 +44,7 @@ fn replayable<'a>(holders: &'a Holding<'_>) -> impl Iterator<Item = (Address, f6
 /// Those of them for whom `mismatch` needs a replay: none where it lacks an input.
 pub(super) fn to_replay(facts: &Facts<'_>, sums: &TransferSums) -> Vec<Address> {
     let holders = facts.dataset.holding_of(&facts.address, &facts.address);
-    let can_tell = !facts.dataset.is_of_today("holders")
+    let can_tell = !facts.dataset.lacks_history("holders")
         && holders.is_whole()
         && sums.complete
         && facts.unit().is_some()
@@ -67,7 +67,7 @@ fn mismatch(input: &mut CheckInput<'_>) -> Option<Anomaly> {
         return None;
     }
     // What was moved since the day that is asked about is in the balances and not in the transfers.
-    if input.facts.dataset.is_of_today("holders") {
+    if input.facts.dataset.lacks_history("holders") {
         input.log.unsure(code, "holders: balances are current but transfers end earlier; query without `as_of` to compare them");
         return None;
     }

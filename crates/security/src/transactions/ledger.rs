@@ -59,7 +59,7 @@ pub(super) enum TransferKind {
 
 /// A removal of liquidity by one transfer.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Emptied {
+pub(super) struct PoolDrain {
     pub(super) share: f64,
     pub(super) row: usize,
     pub(super) at: Option<Moment>,
@@ -81,7 +81,7 @@ pub(super) struct TransferLedger {
     pub(super) burned: f64,
     pub(super) launch: Option<Moment>,
     pub(super) last: Option<Time>,
-    pub(super) worst_emptied: Option<Emptied>,
+    pub(super) worst_emptied: Option<PoolDrain>,
     pub(super) overflowed: bool,
 }
 
@@ -191,7 +191,7 @@ impl TransferLedger {
     fn emptied(&mut self, movement: &Move, share: f64) {
         if self.worst_emptied.is_none_or(|worst| share > worst.share) {
             let at = movement.time.map(|time| Moment { time, block: movement.block });
-            self.worst_emptied = Some(Emptied { share, row: movement.row, at, value: movement.value, put_back: 0.0 });
+            self.worst_emptied = Some(PoolDrain { share, row: movement.row, at, value: movement.value, put_back: 0.0 });
         }
     }
 

@@ -15,12 +15,12 @@ pub struct Template(Vec<Piece>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Piece {
     Text(String),
-    Hole(Hole),
+    Placeholder(Placeholder),
 }
 
 /// A placeholder: `{NAME}` or `{NAME.PART}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hole {
+pub struct Placeholder {
     pub name: String,
     pub part: Option<String>,
 }
@@ -50,7 +50,7 @@ impl Template {
                 pieces.push(Piece::Text(before.to_owned()));
             }
             let (name, part) = inside.split_once('.').map_or((inside, None), |(name, part)| (name, Some(part.to_owned())));
-            pieces.push(Piece::Hole(Hole { name: name.trim().to_owned(), part }));
+            pieces.push(Piece::Placeholder(Placeholder { name: name.trim().to_owned(), part }));
             rest = after;
         }
         if !rest.is_empty() {
@@ -63,8 +63,8 @@ impl Template {
         self.0.is_empty()
     }
 
-    pub fn holes(&self) -> impl Iterator<Item = &Hole> {
-        self.0.iter().filter_map(|piece| if let Piece::Hole(hole) = piece { Some(hole) } else { None })
+    pub fn holes(&self) -> impl Iterator<Item = &Placeholder> {
+        self.0.iter().filter_map(|piece| if let Piece::Placeholder(hole) = piece { Some(hole) } else { None })
     }
 
     /// Whether it has a placeholder of that name.
@@ -73,12 +73,12 @@ impl Template {
     }
 
     /// The text with its placeholders filled; `None` if `fill` has no value for one of them.
-    pub fn fill(&self, fill: &dyn Fn(&Hole) -> Option<String>) -> Option<String> {
+    pub fn fill(&self, fill: &dyn Fn(&Placeholder) -> Option<String>) -> Option<String> {
         let mut text = String::new();
         for piece in &self.0 {
             match piece {
                 Piece::Text(piece) => text.push_str(piece),
-                Piece::Hole(hole) => text.push_str(&fill(hole)?),
+                Piece::Placeholder(hole) => text.push_str(&fill(hole)?),
             }
         }
         Some(text)
@@ -86,7 +86,7 @@ impl Template {
 }
 
 /// Fills the placeholders of a text; returns the text unchanged if it has none, or one that cannot be filled.
-pub fn expand(text: &str, fill: &dyn Fn(&Hole) -> Option<String>) -> String {
+pub fn expand(text: &str, fill: &dyn Fn(&Placeholder) -> Option<String>) -> String {
     Template::parse(text).and_then(|template| template.fill(fill)).unwrap_or_else(|| text.to_owned())
 }
 
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn placeholders_are_filled_or_the_text_is_none() {
         let template = Template::parse("/{chain}/x/{interval.unit}").expect("a template");
-        let fill = |hole: &Hole| match (hole.name.as_str(), hole.part.as_deref()) {
+        let fill = |hole: &Placeholder| match (hole.name.as_str(), hole.part.as_deref()) {
             ("chain", None) => Some("eth".to_owned()),
             ("interval", Some("unit")) => Some("day".to_owned()),
             _ => None,

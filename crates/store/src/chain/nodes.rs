@@ -6,7 +6,7 @@ use std::{
 };
 
 use model::chain::Chain;
-use wire::{Fault, Wire, node::ChainNode};
+use wire::{Fault, RemoteClient, node::ChainNode};
 
 /// Origin for consent: the user agrees that the dataset asks the node of that name.
 fn origin(source: &str) -> String {
@@ -14,13 +14,13 @@ fn origin(source: &str) -> String {
 }
 
 /// Origins of the nodes that are asked where the dataset names this one.
-pub(crate) fn origins(wire: &Wire, source: &str) -> Vec<String> {
+pub(crate) fn origins(wire: &RemoteClient, source: &str) -> Vec<String> {
     wire.nodes_beside(source).iter().map(|name| origin(name)).collect()
 }
 
 #[derive(Debug)]
 pub(super) struct ChainNodes {
-    wire: Arc<Wire>,
+    wire: Arc<RemoteClient>,
     /// The dataset's folder, for consent.
     dataset: PathBuf,
     /// Name of the node in config.toml.
@@ -31,7 +31,7 @@ pub(super) struct ChainNodes {
 
 impl ChainNodes {
     /// Sends no request.
-    pub(super) fn new(wire: &Arc<Wire>, dataset: &Path, source: &str) -> Self {
+    pub(super) fn new(wire: &Arc<RemoteClient>, dataset: &Path, source: &str) -> Self {
         let chain = wire.node_source(source).and_then(|node| Chain::parse(&node.chain));
         Self { wire: Arc::clone(wire), dataset: dataset.to_owned(), source: source.to_owned(), chain }
     }

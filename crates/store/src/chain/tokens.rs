@@ -70,7 +70,7 @@ pub(crate) fn fill(states: &ChainStates, table: &mut Table, anew: bool, stopped:
         let reason = if count > 0 {
             format!(
                 "the names of {}, listed by address, are unknown: `{origin}` {fault}",
-                model::format::many(count as u64, "token", "tokens")
+                model::format::plural(count as u64, "token", "tokens")
             )
         } else {
             format!("names and supplies are from an earlier read: `{origin}` {fault}")

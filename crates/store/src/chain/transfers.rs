@@ -21,7 +21,7 @@ use self::{fetch::TransferFetch, holders::HolderFiles, state::RowFiles};
 use super::nodes::ChainNodes;
 use crate::private_files::try_exclusive;
 use model::{address::Address, rows::TokenRow, time::Time};
-use wire::{Fault, Wire};
+use wire::{Fault, RemoteClient};
 
 /// Tokens whose logs are read.
 const TOKENS_MAX: usize = 2_000;
@@ -73,7 +73,7 @@ impl LogsAsked<'_> {
 
 impl TransferLogs {
     /// Sends no request.
-    pub(crate) fn new(wire: &Arc<Wire>, dataset: &Path, asked: &LogsAsked<'_>, tokens: &[TokenRow]) -> Self {
+    pub(crate) fn new(wire: &Arc<RemoteClient>, dataset: &Path, asked: &LogsAsked<'_>, tokens: &[TokenRow]) -> Self {
         let nodes = ChainNodes::new(wire, dataset, asked.source);
         let chain = nodes.folder_name();
         let meant = |row: &&TokenRow| nodes.is_of(&row.chain) && asked.only.as_ref().is_none_or(|only| only.contains(&row.token_address));
@@ -104,7 +104,7 @@ impl TransferLogs {
 
     fn ask(&self, step: BlockStep<'_>) -> TransfersRead {
         let mut notes = Vec::new();
-        let outcome = self.bring_up_to_date(step, &mut notes);
+        let outcome = self.sync_to_block(step, &mut notes);
         // As it is on disk, which is what counts.
         let state = self.files.load().unwrap_or_default();
         if let Some(first) = state.named.values().max() {
@@ -113,7 +113,7 @@ impl TransferLogs {
         TransfersRead { files: self.files.shown(&state), as_of: state.at.map(Time), end: state.end, fault: outcome.err(), notes }
     }
 
-    fn bring_up_to_date(&self, step: BlockStep<'_>, notes: &mut Vec<String>) -> Result<(), Fault> {
+    fn sync_to_block(&self, step: BlockStep<'_>, notes: &mut Vec<String>) -> Result<(), Fault> {
         let node = self.nodes.node()?;
         if self.tokens.len() > TOKENS_MAX {
             return Err(Fault::Refused(format!(

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use polars::prelude::{NamedFrom as _, Series};
 
 use super::*;
-use model::{beside_key::BesideKey, holding::IndividualHolders, progress::Silent};
+use model::{beside_key::IgnoredInKey, holding::IndividualHolders, progress::NoProgress};
 
 /// Returns a kilobyte per token and counts the fetches.
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ impl Fetch for Kilobytes {
         Ok(tokens.iter().map(|token| (*token, HeldCandles::default())).collect())
     }
 
-    fn rows(self: Arc<Self>, _: Arc<TableAsk>, _: RowsVersion, _: Vec<&'static str>) -> Box<dyn RowBatches> {
+    fn rows(self: Arc<Self>, _: Arc<SourceQuery>, _: RowsVersion, _: Vec<&'static str>) -> Box<dyn RowBatches> {
         Box::new(DataFrame::default())
     }
 }
@@ -53,7 +53,7 @@ fn key(nth: u8) -> FetchKey {
 fn the_cache_keeps_to_its_memory_and_evicts_the_least_recently_used() {
     let (cache, count) = cache(4 << 10);
     for nth in 0..100 {
-        cache.fetch(&key(nth), &Silent).expect("fetched");
+        cache.fetch(&key(nth), &NoProgress).expect("fetched");
         // The first entry is used all the time.
         assert!(cache.get(&key(0)).is_some(), "{nth}");
         assert!(cache.lock().bytes <= 4 << 10);
@@ -61,8 +61,8 @@ fn the_cache_keeps_to_its_memory_and_evicts_the_least_recently_used() {
     assert_eq!(count.load(Ordering::Acquire), 100);
     let here = |nth: &u8| cache.get(&key(*nth)).is_some();
     assert_eq!((0..100).filter(here).collect::<Vec<u8>>(), [0, 97, 98, 99]);
-    cache.fetch(&key(50), &Silent).expect("fetched");
-    cache.fetch(&key(50), &Silent).expect("here");
+    cache.fetch(&key(50), &NoProgress).expect("fetched");
+    cache.fetch(&key(50), &NoProgress).expect("here");
     assert_eq!((count.load(Ordering::Acquire), here(&0), here(&98)), (101, false, true));
 }
 
@@ -76,11 +76,11 @@ fn a_query_brings_the_charts_of_as_many_tokens_as_their_rows_allow() {
         let mut left: Vec<Address> = (0..=tokens).map(address).collect();
         let mut held = Vec::new();
         while !left.is_empty() {
-            held.extend(cache.fetch_charts(&mut left, &Silent).expect("fetched"));
+            held.extend(cache.fetch_charts(&mut left, &NoProgress).expect("fetched"));
         }
         assert_eq!((held.len(), count.load(Ordering::Acquire)), (usize::from(tokens), queries), "{rows}: one token has no rows");
         let mut again: Vec<Address> = (0..tokens).map(address).collect();
-        assert_eq!(cache.fetch_charts(&mut again, &Silent).map(|held| held.len()).ok(), Some(usize::from(tokens)));
+        assert_eq!(cache.fetch_charts(&mut again, &NoProgress).map(|held| held.len()).ok(), Some(usize::from(tokens)));
         assert_eq!((again.len(), count.load(Ordering::Acquire)), (0, queries), "they are here");
     }
 }
@@ -113,8 +113,8 @@ fn charts_that_others_fetch_are_waited_for() {
 fn holders_counted_apart_are_not_kept_with_the_balances() {
     let (cache, _) = cache(4 << 10);
     let individual = Arc::new(IndividualHolders { named: vec![address(9); 1_000], ..IndividualHolders::default() });
-    let wide = FetchKey::Balances { token: address(1), about: address(1), individual: BesideKey(Arc::clone(&individual)) };
-    cache.fetch(&wide, &Silent).expect("fetched");
+    let wide = FetchKey::Balances { token: address(1), about: address(1), individual: IgnoredInKey(Arc::clone(&individual)) };
+    cache.fetch(&wide, &NoProgress).expect("fetched");
     drop(wide);
     assert!(cache.get(&key(1)).is_some());
     assert_eq!(Arc::strong_count(&individual), 1, "it takes memory that nobody counts");
@@ -123,13 +123,13 @@ fn holders_counted_apart_are_not_kept_with_the_balances() {
 #[test]
 fn what_a_question_holds_stays_until_it_ends_and_pages_are_not_cached() {
     let (cache, count) = cache(2 << 10);
-    let fetched: Vec<_> = (0..20).map(|nth| cache.fetch(&key(nth), &Silent).expect("fetched")).collect();
+    let fetched: Vec<_> = (0..20).map(|nth| cache.fetch(&key(nth), &NoProgress).expect("fetched")).collect();
     assert!((0..20).all(|nth| cache.get(&key(nth)).is_some()), "a question that needs them all has them all");
     drop(fetched);
     assert_eq!((0..20).filter(|nth| cache.get(&key(*nth)).is_some()).count(), 2);
     for from in 0..50 {
         let page = FetchKey::page("holders", address(1), from, 128, false);
-        let held = cache.fetch(&page, &Silent).expect("fetched");
+        let held = cache.fetch(&page, &NoProgress).expect("fetched");
         assert!(cache.get(&page).is_some());
         drop(held);
         assert!(cache.get(&page).is_none(), "{from}");
@@ -137,10 +137,10 @@ fn what_a_question_holds_stays_until_it_ends_and_pages_are_not_cached() {
     assert_eq!((count.load(Ordering::Acquire), cache.lock().entries.len() < 25), (70, true));
     // Larger than the cache's capacity: available only while the caller holds it.
     let (cache, _) = self::cache(100);
-    let held = cache.fetch(&key(1), &Silent).expect("fetched");
+    let held = cache.fetch(&key(1), &NoProgress).expect("fetched");
     assert!(cache.get(&key(1)).is_some());
     drop(held);
     assert_eq!((cache.get(&key(1)).is_none(), cache.lock().bytes), (true, 0));
     // No fetch for a token without rows.
-    assert!(cache.fetch(&key(200), &Silent).expect("nothing").is_none());
+    assert!(cache.fetch(&key(200), &NoProgress).expect("nothing").is_none());
 }

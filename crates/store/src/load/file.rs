@@ -461,7 +461,7 @@ fn told(state: FileState, file: &str, findings: &mut Findings) -> (u64, Vec<Toke
         findings.add(Finding::new(Severity::Note, file, reason).column(&column));
     }
     if state.timed > 0 {
-        let reason = format!("{} without a time: the block time from `blocks` is used", model::format::many(state.timed, "row", "rows"));
+        let reason = format!("{} without a time: the block time from `blocks` is used", model::format::plural(state.timed, "row", "rows"));
         findings.add(Finding::new(Severity::Note, file, reason).column("timestamp"));
     }
     let (odd, statistics) = state.series.end(file);

@@ -10,7 +10,7 @@ use super::{
 };
 use model::format::count;
 use source::{SourceFormat, format_of, locate::LocatedFile, parquet_footer};
-use wire::{Fault, Object, Wire, amount};
+use wire::{Fault, Object, RemoteClient, amount};
 
 /// Maximum number of footers that are read; with more files, evenly spaced ones stand for all.
 const FOOTERS_MAX: usize = 48;
@@ -31,7 +31,7 @@ struct Forecast {
 /// day; what would be brought, and what can be done.
 pub(super) fn afford(
     load: &TableLoad<'_>,
-    wire: &Wire,
+    wire: &RemoteClient,
     files: &[LocatedFile],
     missing: u64,
     first: &str,

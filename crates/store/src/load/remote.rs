@@ -35,7 +35,7 @@ use source::{
     object::{FetchState, PART, RemoteFile},
     partition,
 };
-use wire::{Fault, Object, UrlPattern, Wire, amount};
+use wire::{Fault, Object, RemoteClient, UrlPattern, amount};
 
 /// Poll interval for cancellation of a load that waits for bytes.
 const POLL_INTERVAL: Duration = Duration::from_millis(30);
@@ -110,7 +110,7 @@ fn table_nodes(table: &TableManifest) -> impl Iterator<Item = &str> {
 }
 
 /// Origins in the dataset that the user has not consented to yet, if consent is required.
-pub fn origins_to_agree(folder: &Path, wire: &Wire) -> Vec<String> {
+pub fn origins_to_agree(folder: &Path, wire: &RemoteClient) -> Vec<String> {
     let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let mut origins = origins_of(folder, wire);
     origins.retain(|origin| wire.asks_first() && wire.may_ask(&real, origin).is_err());
@@ -118,7 +118,7 @@ pub fn origins_to_agree(folder: &Path, wire: &Wire) -> Vec<String> {
 }
 
 /// Every origin that the tables of the dataset name.
-pub fn origins_of(folder: &Path, wire: &Wire) -> Vec<String> {
+pub fn origins_of(folder: &Path, wire: &RemoteClient) -> Vec<String> {
     let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let text = super::read_manifest(&real.join(source::manifest::FILE)).unwrap_or_default();
     let manifest = Manifest::parse(&text).unwrap_or_default();

@@ -4,7 +4,7 @@ use super::App;
 use crate::overlay::{Command, Overlay, confirm::Confirm, found::FoundDialog, welcome};
 use model::{
     error::{Code, Problem},
-    format::many,
+    format::plural,
 };
 use query::deck::feed::add::{FoundToken, FoundTokens};
 use views::task::BackgroundTask;
@@ -42,7 +42,7 @@ impl App {
             return self.find_token(words);
         }
         let named: Vec<String> =
-            hosts.iter().map(|(origin, count)| format!("{origin} ({})", many(*count, "request", "requests"))).collect();
+            hosts.iter().map(|(origin, count)| format!("{origin} ({})", plural(*count, "request", "requests"))).collect();
         let says = format!("To find `{words}`, tokendeck contacts {}. Only what you typed is sent.", named.join(", "));
         let command = Command::FindToken { words: words.to_owned(), agree: hosts.into_keys().collect() };
         self.overlay = Some(Overlay::Confirm(Confirm::new("add a token", says, "contact", command)));

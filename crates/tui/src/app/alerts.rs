@@ -14,7 +14,7 @@ use crate::overlay::{
 use model::{
     address::Address,
     error::Result,
-    format::{count, many},
+    format::{count, plural},
     locks::Locked as _,
 };
 use query::{
@@ -182,7 +182,7 @@ impl App {
                 (tokens, None) => format!(
                     "; its condition is already true for {}, and it fires whenever the condition becomes true for \
                     a token",
-                    many(tokens, "token", "tokens")
+                    plural(tokens, "token", "tokens")
                 ),
             };
             Ok(format!("alert `{}` is set{already}", alert.condition))

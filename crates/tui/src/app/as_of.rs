@@ -6,23 +6,23 @@ use super::App;
 use crate::overlay::{Command, palette::AS_OF};
 use model::time::{DAY_MS, Time};
 use query::{
-    deck::Deck,
+    deck::QueryService,
     question::parameter::{as_of, clip},
 };
 use views::{task::BackgroundTask, view::HttpRequest};
 
 /// The query service of the views, if not that of the present; and one that is being created.
 #[derive(Default)]
-pub(crate) struct EarlierDeck {
-    shown: Option<(Time, Arc<Deck>)>,
-    task: Option<(Time, BackgroundTask<Arc<Deck>>)>,
+pub(crate) struct PointInTimeView {
+    shown: Option<(Time, Arc<QueryService>)>,
+    task: Option<(Time, BackgroundTask<Arc<QueryService>>)>,
     /// Asked for while that one is made.
     next: Option<Time>,
 }
 
-impl EarlierDeck {
+impl PointInTimeView {
     /// The query service of the views.
-    pub(crate) fn or<'a>(&'a self, present: &'a Arc<Deck>) -> &'a Arc<Deck> {
+    pub(crate) fn or<'a>(&'a self, present: &'a Arc<QueryService>) -> &'a Arc<QueryService> {
         self.shown.as_ref().map_or(present, |(_, deck)| deck)
     }
 
@@ -36,7 +36,7 @@ impl App {
     pub(super) fn toggle_as_of(&mut self) {
         if self.earlier.shown.is_some() {
             // What is being made is not shown any more.
-            self.earlier = EarlierDeck::default();
+            self.earlier = PointInTimeView::default();
             self.take_in_changes();
             self.read_alerts();
             return self.say("you are viewing the present", false);
@@ -54,7 +54,7 @@ impl App {
 
     /// Shows the day before or after the one that is shown.
     pub(super) fn step_as_of(&mut self, days: i64) {
-        let EarlierDeck { shown, task, next } = &self.earlier;
+        let PointInTimeView { shown, task, next } = &self.earlier;
         let last = next.or(task.as_ref().map(|(time, _)| *time)).or(shown.as_ref().map(|(time, _)| *time));
         match last {
             Some(time) => self.make_as_of(Time(time.0 + days * DAY_MS)),

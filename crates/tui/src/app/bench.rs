@@ -17,7 +17,7 @@ use tokio::sync::broadcast::Receiver;
 
 use super::{App, Setup};
 use crate::event::Event;
-use query::deck::{Deck, DeckEvent, DeckOptions};
+use query::deck::{DeckEvent, DeckOptions, QueryService};
 use store::Dataset;
 use views::{task::Wake, view::View};
 use widgets::{
@@ -42,7 +42,7 @@ pub(super) struct Bench {
 impl Bench {
     pub(super) fn new(views: Vec<Box<dyn View>>) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let deck = Deck::new(folder.path(), DeckOptions { workers: 1, ..DeckOptions::default() }).expect("a deck");
+        let deck = QueryService::new(folder.path(), DeckOptions { workers: 1, ..DeckOptions::default() }).expect("a deck");
         let news = deck.listen();
         let look = Appearance { theme: Theme::default(), ascii: false, bell: true, options: Options::default(), fixed: true };
         let setup = Setup::still(deck, look);
@@ -72,7 +72,7 @@ impl Bench {
 
     pub(super) fn load(&mut self, dataset: Dataset) {
         let generation = self.app.setup.deck.publish(dataset).generation;
-        self.app.update(Event::Deck(DeckEvent::Reloaded(generation)));
+        self.app.update(Event::QueryService(DeckEvent::Reloaded(generation)));
     }
 
     pub(super) fn screen_of(&mut self, width: u16, height: u16) -> String {
@@ -114,7 +114,7 @@ impl Bench {
         let start = Instant::now();
         loop {
             while let Ok(event) = self.news.try_recv() {
-                self.app.update(Event::Deck(event));
+                self.app.update(Event::QueryService(event));
             }
             self.app.update(Event::Wake);
             let screen = self.screen();

@@ -194,7 +194,7 @@ impl App {
     fn open_folder(&mut self, folder: &str) {
         let path = expand(folder);
         if path.is_dir() {
-            self.earlier = super::as_of::EarlierDeck::default();
+            self.earlier = super::as_of::PointInTimeView::default();
             self.setup.deck.open(&path);
             self.reload();
         } else if self.snapshot.is_none() {

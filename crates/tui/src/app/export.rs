@@ -14,7 +14,7 @@ use super::App;
 use crate::overlay::{Overlay, export::ExportDialog};
 use model::{
     error::{Code, Problem},
-    format::{self, many},
+    format::{self, plural},
 };
 use store::export::{self, ExportError};
 use views::task::BackgroundTask;
@@ -42,7 +42,7 @@ impl Exporting {
             return "stopping the export".to_owned();
         }
         let does = if self.writing.load(Ordering::Relaxed) {
-            format!("writing {} of {} to {name}", format::count(done), many(total, "row", "rows"))
+            format!("writing {} of {} to {name}", format::count(done), plural(total, "row", "rows"))
         } else {
             match done.saturating_mul(100).checked_div(total) {
                 Some(percent) => format!("sorting the rows for {name}, {percent}%"),
@@ -115,7 +115,7 @@ impl App {
         let Some(exporting) = self.exporting.take() else { return };
         match outcome {
             Ok(rows) => {
-                self.say(format!("exported {} to {}", many(rows, exporting.unit[0], exporting.unit[1]), exporting.path.display()), false);
+                self.say(format!("exported {} to {}", plural(rows, exporting.unit[0], exporting.unit[1]), exporting.path.display()), false);
             }
             Err(problem) if problem.code == Code::Cancelled => self.say("export stopped; no file was written", false),
             Err(problem) => self.say(format!("not exported: {}", problem.detail), true),

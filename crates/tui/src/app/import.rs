@@ -8,7 +8,7 @@ use import::{Formats, ImportError, ImportOptions, ImportReport, PLACEHOLDERS, VA
 use model::{
     address::Address,
     error::{Code, Problem},
-    format::many,
+    format::plural,
     progress::{Cancelled, LoadProgress},
 };
 use query::question::{self, search::named::named_token};
@@ -96,7 +96,7 @@ impl App {
                 if let Some(reason) = refused {
                     return self.say(format!("not imported: {reason}"), true);
                 }
-                self.say(format!("imported {}; Data (9) shows any issues", many(rows, "row", "rows")), false);
+                self.say(format!("imported {}; Data (9) shows any issues", plural(rows, "row", "rows")), false);
                 self.setup.deck.load_in_background();
             }
             Err(problem) => self.say(format!("not imported: {}", problem.detail), true),

@@ -2,7 +2,7 @@
 
 use super::App;
 use crate::overlay::{Overlay, alerts::AlertsDialog};
-use query::question::{BodyQuestion as _, Question as _, alert_body::AlertBody, progress::Progress, rehearsal::RehearsalQuestion};
+use query::question::{BodyQuestion as _, Query as _, alert_body::AlertBody, progress::Progress, rehearsal::RehearsalQuestion};
 use views::task::BackgroundTask;
 
 impl App {

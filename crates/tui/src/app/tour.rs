@@ -127,7 +127,7 @@ mod tests {
     use crate::{
         app::bench::Bench,
         event::Event,
-        memory::{Forgetful, Memory},
+        memory::{Memory, NoStorage},
     };
     use query::deck::DeckEvent;
     use serde_json::{Value, json};
@@ -138,9 +138,9 @@ mod tests {
     fn the_first_minute_looks_as_it_did() {
         for (width, height) in [(60, 16), (80, 24), (140, 42)] {
             let mut bench = Bench::new(views::all());
-            bench.app.remember(&Forgetful);
+            bench.app.remember(&NoStorage);
             bench.app.setup.data_folder = Some("/home/a/.local/share/tokendeck".into());
-            bench.app.update(Event::Deck(DeckEvent::LoadFailed("the dataset folder `datasets` cannot be read".to_owned())));
+            bench.app.update(Event::QueryService(DeckEvent::LoadFailed("the dataset folder `datasets` cannot be read".to_owned())));
             insta::assert_snapshot!(format!("welcome-{width}x{height}"), bench.settled(width, height));
             let mut market = sample::dataset(&[("tokens", "token_address,symbol,name,chain,price,market_cap\n0x1,UNI,Uniswap,eth,7,90")]);
             (market.synthetic, market.title, market.folder) = (true, Some("Demo market".to_owned()), "demo".into());
@@ -167,7 +167,7 @@ mod tests {
         ] {
             let mut bench = Bench::new(views::all());
             bench.app.setup.data_folder = folder(&bench).filter(|_| has_folder);
-            bench.app.update(Event::Deck(DeckEvent::LoadFailed("there is nothing".to_owned())));
+            bench.app.update(Event::QueryService(DeckEvent::LoadFailed("there is nothing".to_owned())));
             assert_eq!(bench.screen().contains("the demo"), has_folder, "{keys}");
             bench.keys(keys);
             assert!(bench.screen().contains(shown), "{keys}\n{}", bench.screen());
@@ -193,7 +193,7 @@ mod tests {
             let folder = if is_there { seen.path() } else { &seen.path().join("gone") };
             for (last, is_offered) in [(folder, is_there), (&failed, false)] {
                 bench.app.remember(&Session(json!({ "folder": last })));
-                bench.app.update(Event::Deck(DeckEvent::LoadFailed("there is nothing".to_owned())));
+                bench.app.update(Event::QueryService(DeckEvent::LoadFailed("there is nothing".to_owned())));
                 assert_eq!(bench.screen().contains("last folder"), is_offered, "{}", last.display());
                 // It stays the last one while nothing else is seen.
                 assert_eq!(bench.app.last_session()["folder"], json!(last));

@@ -35,21 +35,21 @@ const REST_MAX: usize = 1 << 20;
 
 /// A piece of what was read.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Heard {
+pub enum TerminalReply {
     Key(KeyEvent),
     Paste(String),
 }
 
 /// Parses the bytes of a terminal that was queried.
 #[derive(Debug, Default)]
-pub struct Hearing {
+pub struct TerminalReader {
     pub answers: TerminalAnswers,
     rest: Vec<u8>,
 }
 
-impl Hearing {
+impl TerminalReader {
     /// Takes in what was read; returns the keys in it. An incomplete sequence is kept until more comes.
-    pub fn take(&mut self, bytes: &[u8]) -> Vec<Heard> {
+    pub fn take(&mut self, bytes: &[u8]) -> Vec<TerminalReply> {
         self.rest.extend_from_slice(bytes);
         let mut heard = Vec::new();
         let mut at = 0;
@@ -133,11 +133,11 @@ fn note(answers: &mut TerminalAnswers, token: &[u8]) -> bool {
 }
 
 /// The key press of a sequence, as far as keys are pressed in the first moments; others (the mouse) are dropped.
-fn input(token: &[u8]) -> Option<Heard> {
-    let key = |code, modifiers| Some(Heard::Key(KeyEvent::new(code, modifiers)));
+fn input(token: &[u8]) -> Option<TerminalReply> {
+    let key = |code, modifiers| Some(TerminalReply::Key(KeyEvent::new(code, modifiers)));
     let text = std::str::from_utf8(token).ok()?;
     if let Some(pasted) = text.strip_prefix("\x1b[200~") {
-        return Some(Heard::Paste(pasted.strip_suffix("\x1b[201~").unwrap_or(pasted).to_owned()));
+        return Some(TerminalReply::Paste(pasted.strip_suffix("\x1b[201~").unwrap_or(pasted).to_owned()));
     }
     if let Some(sequence) = text.strip_prefix("\x1b[").or_else(|| text.strip_prefix("\x1bO")).filter(|sequence| !sequence.is_empty()) {
         let code = match sequence {

@@ -3,7 +3,7 @@
 use ratatui::backend::CrosstermBackend;
 
 use super::{
-    answers::{Heard, Hearing, QUESTION},
+    answers::{QUESTION, TerminalReader, TerminalReply},
     *,
 };
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -19,15 +19,15 @@ fn none(_: &str) -> Option<String> {
     None
 }
 
-fn letter(letter: char) -> Heard {
+fn letter(letter: char) -> TerminalReply {
     let modifiers = if letter.is_uppercase() { KeyModifiers::SHIFT } else { KeyModifiers::NONE };
-    Heard::Key(KeyEvent::new(KeyCode::Char(letter), modifiers))
+    TerminalReply::Key(KeyEvent::new(KeyCode::Char(letter), modifiers))
 }
 
 #[test]
 fn the_protocol_follows_the_answers_and_the_setting() {
     let heard = |parts: &[&[u8]]| {
-        let mut hearing = Hearing::default();
+        let mut hearing = TerminalReader::default();
         assert_eq!(hearing.take(&parts.concat()), []);
         hearing.answers
     };
@@ -70,7 +70,7 @@ fn a_terminal_that_would_print_the_question_is_not_asked() {
 #[test]
 fn keys_among_the_answers_stay_keys_wherever_the_bytes_are_cut() {
     let said = [b"3".as_slice(), KITTY, "é/uni\r".as_bytes(), NAME, b"\x1b[B\x1bx", CELL, b"\x1b[200~a\nb\x1b[201~", SIXELS, b"q"].concat();
-    let key = |code, modifiers| Heard::Key(KeyEvent::new(code, modifiers));
+    let key = |code, modifiers| TerminalReply::Key(KeyEvent::new(code, modifiers));
     let expected = vec![
         letter('3'),
         letter('é'),
@@ -81,10 +81,10 @@ fn keys_among_the_answers_stay_keys_wherever_the_bytes_are_cut() {
         key(KeyCode::Enter, KeyModifiers::NONE),
         key(KeyCode::Down, KeyModifiers::NONE),
         key(KeyCode::Char('x'), KeyModifiers::ALT),
-        Heard::Paste("a\nb".to_owned()),
+        TerminalReply::Paste("a\nb".to_owned()),
         letter('q'),
     ];
-    let mut whole = Hearing::default();
+    let mut whole = TerminalReader::default();
     assert_eq!(whole.take(&said), expected);
     assert!(whole.answers.arrived && whole.answers.kitty && whole.answers.sixel && whole.is_whole());
     for cut in 1..said.len() {
@@ -92,7 +92,7 @@ fn keys_among_the_answers_stay_keys_wherever_the_bytes_are_cut() {
         if said[cut - 1] == 0x1b {
             continue;
         }
-        let mut hearing = Hearing::default();
+        let mut hearing = TerminalReader::default();
         let mut heard = hearing.take(&said[..cut]);
         heard.extend(hearing.take(&said[cut..]));
         assert_eq!((heard, &hearing.answers), (expected.clone(), &whole.answers), "cut at {cut}");
@@ -101,7 +101,7 @@ fn keys_among_the_answers_stay_keys_wherever_the_bytes_are_cut() {
 
 #[test]
 fn any_bytes_are_taken() {
-    let mut hearing = Hearing::default();
+    let mut hearing = TerminalReader::default();
     for bytes in
         [&b"\xff\xfe"[..], b"\x1b[", b"999999999999999999;;\xc3t", b"\x1b[6;1;99999999999t", b"\x1bO", b"\x1b_", b"\x1b]", b"\x1b\\"]
     {

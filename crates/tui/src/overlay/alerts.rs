@@ -235,7 +235,7 @@ fn state_text(alert: &Alert, room: usize) -> (String, Role) {
     let holds = match (alert.holds, alert.token_address) {
         (0, _) => "false".to_owned(),
         (_, Some(_)) => "true".to_owned(),
-        (count, None) => format!("true for {}", format::many(count, "token", "tokens")),
+        (count, None) => format!("true for {}", format::plural(count, "token", "tokens")),
     };
     let Some(at) = alert.last_fired_at else { return (holds, Role::Dim) };
     let fired = format!("fired {}", times(alert.fired));

@@ -121,7 +121,7 @@ impl Dialog for ExportDialog {
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
         let rows = match (self.format, self.rows) {
             (None, _) => "the report".to_owned(),
-            (Some(_), rows) => rows.map_or_else(|| "the rows".to_owned(), |rows| many(rows as u64, "row", "rows")),
+            (Some(_), rows) => rows.map_or_else(|| "the rows".to_owned(), |rows| plural(rows as u64, "row", "rows")),
         };
         let inside = floating(buffer, area, (70, 8), &format!("export {rows}"), theme);
         let base = theme.style(Role::Panel);

@@ -60,7 +60,7 @@ impl Dialog for FoundDialog {
             let about = format!("{}  {:<6} ", token.address.short(), token.chain);
             x += put(buffer, place, x + 1, 0, &about, theme.dim().patch(style)) + 1;
             let cap = token.market_cap.map_or_else(String::new, |cap| format!("  cap ${}", format::human(Some(cap))));
-            let liquid = format!("${} in {}{cap}", format::human(Some(token.liquidity)), many(token.pools as u64, "pool", "pools"));
+            let liquid = format!("${} in {}{cap}", format::human(Some(token.liquidity)), plural(token.pools as u64, "pool", "pools"));
             put(buffer, place, x + 1, 0, &liquid, theme.text().patch(style));
         }
         put(buffer, inside, 0, inside.height.saturating_sub(1), &format!("Enter add   {CANCEL}"), theme.accent().patch(base));

@@ -179,7 +179,7 @@ fn parts(report: &ImportReport) -> Vec<Part> {
         report
             .tables
             .iter()
-            .map(|table| text_part(Role::Accent, &format!("{} would contain {}", table.file, many(table.rows, "row", "rows")))),
+            .map(|table| text_part(Role::Accent, &format!("{} would contain {}", table.file, plural(table.rows, "row", "rows")))),
     );
     parts
 }
@@ -263,7 +263,7 @@ fn summary_line(taken: &Taken) -> String {
     ];
     let parts: Vec<String> =
         counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!(", {} {what}", format::count(*count))).collect();
-    format!("{}: {}{}", taken.table, many(taken.rows, "row", "rows"), parts.concat())
+    format!("{}: {}{}", taken.table, plural(taken.rows, "row", "rows"), parts.concat())
 }
 
 #[cfg(test)]

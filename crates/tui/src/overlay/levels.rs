@@ -3,7 +3,7 @@
 use crossterm::event::KeyModifiers;
 
 use super::{alerts::AboutToken, prelude::*};
-use model::annotations::{Annotation, LEVELS_MAX, NAME_CHARS_MAX, OwnLevel};
+use model::annotations::{Annotation, LEVELS_MAX, NAME_CHARS_MAX, UserLevel};
 
 /// Longest price in characters.
 const PRICE_CHARS_MAX: usize = 24;
@@ -17,7 +17,7 @@ pub struct LevelsDialog {
     price: TypedLine,
     /// The price is typed, not the name.
     in_price: bool,
-    levels: Vec<OwnLevel>,
+    levels: Vec<UserLevel>,
     rows: Rows,
     /// The selected row's level is in the lines, and whether it was changed there.
     chosen: bool,
@@ -27,7 +27,7 @@ pub struct LevelsDialog {
 
 impl LevelsDialog {
     /// For a new level at a price.
-    pub fn new(about: AboutToken, price: Option<f64>, levels: Vec<OwnLevel>) -> Self {
+    pub fn new(about: AboutToken, price: Option<f64>, levels: Vec<UserLevel>) -> Self {
         // Six digits are finer than a crosshair.
         let price = price.and_then(|price| format!("{price:.5e}").parse::<f64>().ok()).map_or_else(String::new, |price| price.to_string());
         Self {
@@ -53,13 +53,13 @@ impl LevelsDialog {
     }
 
     /// The level in the lines.
-    fn typed(&self) -> Result<OwnLevel, String> {
+    fn typed(&self) -> Result<UserLevel, String> {
         let text = self.price.text().trim().replace([',', '_'], "");
         let price = text.parse().map_err(|_| format!("`{text}` is not a price; type a number above zero, such as 7.25"))?;
-        OwnLevel::new(self.name.text(), price)
+        UserLevel::new(self.name.text(), price)
     }
 
-    fn outcome(&mut self, of: impl FnOnce(OwnLevel) -> Command) -> OverlayOutcome {
+    fn outcome(&mut self, of: impl FnOnce(UserLevel) -> Command) -> OverlayOutcome {
         match self.typed() {
             Ok(level) => OverlayOutcome::Run(of(level)),
             Err(problem) => {
@@ -166,7 +166,7 @@ mod tests {
             let outcome = press(&mut dialog, KeyCode::Enter);
             match says {
                 Ok(price) => {
-                    let level = OwnLevel { name: price.to_string(), price };
+                    let level = UserLevel { name: price.to_string(), price };
                     assert_eq!(outcome, OverlayOutcome::Run(Command::Annotation(about.token, Annotation::Level(level))));
                 }
                 Err(says) => assert!(dialog.problem.as_ref().is_some_and(|problem| problem.contains(says)), "{typed}"),

@@ -5,7 +5,7 @@ pub(super) use ratatui::{buffer::Buffer, layout::Rect};
 
 pub(super) use super::{Command, Dialog, OverlayOutcome, Rows, floating};
 pub(super) use crate::typed::TypedLine;
-pub(super) use model::format::{self, many};
+pub(super) use model::format::{self, plural};
 pub(super) use widgets::{
     below, put, put_wrapped, text,
     theme::{Role, Theme},

@@ -54,19 +54,19 @@ fn line(widths: &[usize], cells: &[impl AsRef<str>]) -> String {
 fn summary(rehearsal: &Rehearsal) -> String {
     let Some(to) = rehearsal.to else { return "no candles to backtest on".to_owned() };
     let Some(a_week) = rehearsal.fired_a_week else {
-        return format!("in the {} to {to}, a required value is unknown on every day", many(rehearsal.days, "day", "days"));
+        return format!("in the {} to {to}, a required value is unknown on every day", plural(rehearsal.days, "day", "days"));
     };
     let who = match rehearsal.token_address {
         Some(_) => String::new(),
-        None => format!(" for {} of {}", format::count(rehearsal.fired_tokens), many(rehearsal.tokens, "token", "tokens")),
+        None => format!(" for {} of {}", format::count(rehearsal.fired_tokens), plural(rehearsal.tokens, "token", "tokens")),
     };
     let days = if rehearsal.token_address.is_some() { ["day", "days"] } else { ["token-day", "token-days"] };
-    let span = many(rehearsal.days, "day", "days");
+    let span = plural(rehearsal.days, "day", "days");
     let fires = match rehearsal.fired {
         0 => "never have fired".to_owned(),
         fired => format!("have fired {} ({} per week){who}", times(fired), format::fixed(a_week, 1)),
     };
-    let held = many(rehearsal.held_days, days[0], days[1]);
+    let held = plural(rehearsal.held_days, days[0], days[1]);
     let mut says = format!("in the {span} to {to}, it would {fires}; true on {held}");
     if rehearsal.unknown_days > 0 {
         says.push_str(&format!("; unknown on {}", format::count(rehearsal.unknown_days)));

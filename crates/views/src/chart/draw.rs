@@ -84,7 +84,7 @@ impl ChartView {
         let Some(answer) = self.candles.answer() else { return format!("{symbol} · {frame}") };
         let count = match answer.candles.len() as u64 {
             0 => "no candles".to_owned(),
-            count => many(count, "candle", "candles"),
+            count => plural(count, "candle", "candles"),
         };
         if self.sheet.is_empty() {
             return format!("{symbol} · {frame} · {count}");

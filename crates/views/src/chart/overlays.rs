@@ -7,7 +7,7 @@ use analysis::{
     patterns::{Direction, Pattern, PatternDetail, Status},
     trendlines::{LineType, Strength, TrendlineAnswer},
 };
-use model::{annotations::OwnLevel, candles::Candles};
+use model::{annotations::UserLevel, candles::Candles};
 use widgets::candles::{ChartLine, Glyph, Mark, PriceLevel, Span};
 
 /// The visible candles, grouped into slots.
@@ -112,7 +112,7 @@ impl<'a> ChartOverlays<'a> {
     }
 
     /// Adds the user's levels, over the whole width.
-    pub(super) fn own_levels(&mut self, own: &'a [OwnLevel]) {
+    pub(super) fn own_levels(&mut self, own: &'a [UserLevel]) {
         self.levels.extend(own.iter().map(|level| PriceLevel { price: level.price, from: None, role: Role::Text, label: &level.name }));
     }
 

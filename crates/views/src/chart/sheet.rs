@@ -13,7 +13,7 @@ use analysis::{
     frames::CandleVec,
     trendlines::{LineType, Trend, Trendline, TrendlineAnswer},
 };
-use model::{annotations::OwnLevel, candles::Candles};
+use model::{annotations::UserLevel, candles::Candles};
 use query::{deck::cached::CachedAnswer, question::candles::TokenCandles};
 use widgets::candles::{ChartData, ChartLayout, Crosshair, Glyph, Last, label_cells, render, render_words};
 
@@ -285,7 +285,7 @@ impl ChartSheet {
         buffer: &mut Buffer,
         area: Rect,
         window: &ChartWindow,
-        (lines, own): (Option<&TrendlineAnswer>, &[OwnLevel]),
+        (lines, own): (Option<&TrendlineAnswer>, &[UserLevel]),
         (patterns, studies): (&ChartPatterns, &Studies),
         context: &Context<'_>,
     ) -> ChartLayout {

@@ -6,7 +6,7 @@ use super::*;
 use crate::fixture::{Stage, address, mouse_at, table};
 use analysis::patterns::{Family, PatternName};
 use model::{
-    annotations::{self, Annotation, OwnLevel},
+    annotations::{self, Annotation, UserLevel},
     time::DAY_MS,
 };
 use query::question::track_record;
@@ -194,8 +194,8 @@ fn bad_candles_and_few_of_them_are_shown_without_a_pattern() {
 fn own_levels_are_drawn_and_stand_with_the_note_beside_the_patterns() {
     let (mut stage, mut view) = (shapes(), ChartView::default());
     for remark in [
-        Annotation::Level(OwnLevel::new("entry", 2.5).expect("a level")),
-        Annotation::Level(OwnLevel::new("moon", 250.0).expect("a level")),
+        Annotation::Level(UserLevel::new("entry", 2.5).expect("a level")),
+        Annotation::Level(UserLevel::new("moon", 250.0).expect("a level")),
         Annotation::Note("sell before the unlock".to_owned()),
     ] {
         annotations::apply(&mut stage.annotations, address(1), &remark).expect("set down");

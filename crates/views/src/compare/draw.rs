@@ -172,7 +172,7 @@ fn draw_tokens(answer: &Comparison, at: usize, legend: &mut List<LegendFields>, 
 fn span(answer: &Comparison) -> String {
     let days = match answer.days() {
         (days, Some(asked)) => format!("{days} of {asked} days"),
-        (days, None) => many(days, "day", "days"),
+        (days, None) => plural(days, "day", "days"),
     };
     // A week's close is six days after the day that names it.
     let closes = if answer.timeframe == "1w" { "closes of the weeks from " } else { "" };
@@ -186,7 +186,7 @@ fn correlations(answer: &Comparison, buffer: &mut Buffer, area: Rect, context: &
     }
     let counts = answer.correlations.iter().map(|pair| pair.n);
     let (least, most) = (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0));
-    let days = if least == most { many(least, "day", "days") } else { format!("{least}–{most} days") };
+    let days = if least == most { plural(least, "day", "days") } else { format!("{least}–{most} days") };
     // Daily correlations end on the week's first day, while the week's percent includes its last.
     let what = match answer.timeframe {
         "1w" => format!("correlation to {}", answer.to.day()),

@@ -120,9 +120,9 @@ impl FindingsPane {
         let sum = |severity| self.counts.iter().filter(|count| count.severity == severity).map(|count| count.count).sum::<u64>();
         let note = format!(
             "{} · {} · {}",
-            many(sum(Severity::Error), "error", "errors"),
-            many(sum(Severity::Warning), "warning", "warnings"),
-            many(sum(Severity::Note), "note", "notes")
+            plural(sum(Severity::Error), "error", "errors"),
+            plural(sum(Severity::Warning), "warning", "warnings"),
+            plural(sum(Severity::Note), "note", "notes")
         );
         let title = format!("issues · {}", self.table);
         let (upper, lower) = stacked(area, (self.counts.len() as u16 + 2).clamp(3, (area.height / 2).max(3)));
@@ -140,7 +140,7 @@ impl FindingsPane {
         let note = if reason.count > KEPT_PER_REASON {
             format!("first {} of {}", self.cells.len(), format::count(reason.count))
         } else {
-            many(reason.count, "time", "times")
+            plural(reason.count, "time", "times")
         };
         let says = text::wrap(&reason.reason, usize::from(area.width.saturating_sub(2)), 3);
         let panel = Panel { note: &note, focused: self.inside, ..Panel::new("where") };

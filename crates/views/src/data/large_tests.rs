@@ -11,7 +11,7 @@ use std::{
 
 use super::*;
 use crate::fixture::{PATIENCE, Stage};
-use model::progress::Silent;
+use model::progress::NoProgress;
 use query::question::progress::Progress;
 use store::{
     cache::{CacheOptions, SortLimits},
@@ -61,7 +61,7 @@ fn bench() -> Bench {
     let sorting = SortLimits { in_memory: 1 << 10, at_once: 5_000 };
     let options = CacheOptions { folder: Some(cache.path().to_owned()), rows_min: 10, block_rows: 300, sorting, ..CacheOptions::default() };
     let mut stage = Stage::empty();
-    stage.snapshot = Some(stage.deck.publish(load_with(data.path(), &options, &Silent).expect("a dataset")));
+    stage.snapshot = Some(stage.deck.publish(load_with(data.path(), &options, &NoProgress).expect("a dataset")));
     let mut view = DataView { reopen: Some("candles".to_owned()), ..DataView::default() };
     stage.look(|context| view.refresh(context));
     assert!(stage.look(|context| context.snapshot.expect("a snapshot").dataset.table("candles").expect("candles").large().is_some()));

@@ -17,7 +17,7 @@ use model::{
     holding::ListedBalances,
     progress::LoadProgress,
     schema,
-    table_ask::{AskKind, TableAsk},
+    table_ask::{AskKind, SourceQuery},
 };
 use query::question::progress::Progress;
 use store::{
@@ -73,7 +73,7 @@ impl Fetch for Pages {
         Err(FetchError::Cancelled)
     }
 
-    fn rows(self: Arc<Self>, ask: Arc<TableAsk>, _: RowsVersion, _: Vec<&'static str>) -> Box<dyn RowBatches> {
+    fn rows(self: Arc<Self>, ask: Arc<SourceQuery>, _: RowsVersion, _: Vec<&'static str>) -> Box<dyn RowBatches> {
         Box::new(all_of(&ask.tokens))
     }
 }

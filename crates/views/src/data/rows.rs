@@ -458,7 +458,7 @@ impl RowsPane {
 
     /// `1,204 of 64,000 rows · 12 have no volume`.
     fn note(&self, width: u16) -> String {
-        let all = many(self.height() as u64, "row", "rows");
+        let all = plural(self.height() as u64, "row", "rows");
         let (shown, total) = (format::count(self.list.len() as u64), format::count(self.order.total() as u64));
         let note = match self.order.total() {
             _ if self.order.unsorted.is_some() => format!("first {shown} of {total} sorted rows"),

@@ -201,7 +201,7 @@ fn findings_cell(table: &DataTable, look: &CellContext) -> Cell {
         if count > 0 {
             let gap = if cell.pieces.is_empty() { "" } else { "  " };
             let says = match severity {
-                Severity::Note => many(count, "note", "notes"),
+                Severity::Note => plural(count, "note", "notes"),
                 _ => format!("{mark} {}", format::human(Some(count as f64))),
             };
             cell = cell.then(format!("{gap}{says}"), role);
@@ -262,7 +262,7 @@ pub(super) fn draw_detail(buffer: &mut Buffer, area: Rect, place: usize, skip: u
     }
     for source in table.iter().flat_map(|table| &table.sources).take(8) {
         let time = source.modified.map_or_else(String::new, |time| format!(" · {}", format::moment(time)));
-        let about = format!(" · {} · {}{time}", many(source.rows, "row", "rows"), format::bytes(source.bytes));
+        let about = format!(" · {} · {}{time}", plural(source.rows, "row", "rows"), format::bytes(source.bytes));
         // The path is shortened to share the line while its file stays recognizable, else it gets a line of its own.
         let cells = usize::from(body.width.saturating_sub(2));
         let room = cells.saturating_sub(text::width(&about));
@@ -270,8 +270,11 @@ pub(super) fn draw_detail(buffer: &mut Buffer, area: Rect, place: usize, skip: u
         line(1, &format!("{file}{about}"), Role::Dim);
     }
     if let Some(table) = table.filter(|table| errors(table) + warnings(table) > 0) {
-        let says =
-            format!("{}, {}; press f to show them", many(errors(table), "error", "errors"), many(warnings(table), "warning", "warnings"));
+        let says = format!(
+            "{}, {}; press f to show them",
+            plural(errors(table), "error", "errors"),
+            plural(warnings(table), "warning", "warnings")
+        );
         line(1, &says, if errors(table) > 0 { Role::Down } else { Role::Warning });
     }
     // The required columns of an absent table are listed above.

@@ -43,8 +43,8 @@ impl JobsView {
         let (running, queued) = (count(JobStatus::Running), count(JobStatus::Queued));
         let mut note = match (self.list.len() as u64, self.stored.reading.total) {
             (_, 0) => String::new(),
-            (shown, total) if shown == total => many(total, "job", "jobs"),
-            (shown, total) => format!("{} of {}", format::count(shown), many(total, "job", "jobs")),
+            (shown, total) if shown == total => plural(total, "job", "jobs"),
+            (shown, total) => format!("{} of {}", format::count(shown), plural(total, "job", "jobs")),
         };
         note = with_left_out(note, &self.list.left_out, usize::from(area.width / 2));
         for (n, word) in [(running, "running"), (queued, "queued")] {
@@ -136,7 +136,8 @@ impl JobsView {
         if let Some(time) = jobs::created(&job.job_id) {
             x += put(buffer, area, x, 1, &format!("  started {}", format::moment(time)), theme.dim());
         }
-        let read = format!("  {} of {} analyzed", format::count(job.tokens_used), many(rows::tokens(job).len() as u64, "token", "tokens"));
+        let read =
+            format!("  {} of {} analyzed", format::count(job.tokens_used), plural(rows::tokens(job).len() as u64, "token", "tokens"));
         if usize::from(area.width.saturating_sub(x)) >= text::width(&read) {
             put(buffer, area, x, 1, &read, theme.dim());
         }

@@ -128,7 +128,7 @@ impl ReportPane {
         let count = self.lines.len();
         let last = (self.top + self.height).min(count);
         let place =
-            format!("{}–{} of {}", format::count(self.top as u64 + 1), format::count(last as u64), many(count as u64, "line", "lines"));
+            format!("{}–{} of {}", format::count(self.top as u64 + 1), format::count(last as u64), plural(count as u64, "line", "lines"));
         let room = usize::from(area.width).saturating_sub(text::width(&title) + 8);
         let place = text::fitting([format!("e exports it as HTML · {place}"), place], room);
         let panel = Panel { note: if count > 0 { &place } else { "" }, focused: true, ..Panel::new(&title) };

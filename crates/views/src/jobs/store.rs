@@ -7,7 +7,7 @@ use tokio::sync::broadcast::{Receiver, error::TryRecvError};
 use crate::prelude::*;
 use crate::task::{self, BackgroundTask};
 use query::{
-    deck::{Deck, DeckEvent},
+    deck::{DeckEvent, QueryService},
     document::{self, Document},
     jobs::{Job, JobBody, Jobs, TaskProgress},
 };
@@ -103,7 +103,7 @@ impl StoredJobs {
     }
 
     /// Announces the end of each job started here, once.
-    fn announce_ended(&mut self, deck: &Deck) {
+    fn announce_ended(&mut self, deck: &QueryService) {
         let jobs = &self.reading.jobs;
         self.started.retain(|(id, name)| {
             let Some(job) = jobs.iter().find(|job| job.job_id == *id && job.status.ended()) else { return true };
@@ -113,7 +113,7 @@ impl StoredJobs {
     }
 
     /// Marks the jobs as outdated if the query service announced a change.
-    fn take_deck_events(&mut self, deck: &Deck) {
+    fn take_deck_events(&mut self, deck: &QueryService) {
         let Some(news) = &mut self.news else {
             self.news = Some(deck.listen());
             self.stale = true;

@@ -76,7 +76,7 @@ fn counts(checks: &[&Check]) -> String {
         .into_iter()
         .map(|(state, word)| (count(state), word))
         .filter(|(count, _)| *count > 0)
-        .map(|(count, word)| many(count, word, word))
+        .map(|(count, word)| plural(count, word, word))
         .collect();
     said.join(" · ")
 }

@@ -10,8 +10,8 @@ use security::SecurityInference;
 /// The execution section: how the contract was executed, and incomplete steps.
 pub(super) fn execution(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
     let Some(execution) = answer.explanation.as_ref().and_then(|explanation| explanation.execution.as_ref()) else { return Vec::new() };
-    let functions = many(execution.selectors.len() as u64, "function", "functions");
-    let calls = many(execution.calls, "call", "calls");
+    let functions = plural(execution.selectors.len() as u64, "function", "functions");
+    let calls = plural(execution.calls, "call", "calls");
     let mut says = format!("{functions}, {calls}, {} gas", format::human(Some(execution.gas as f64)));
     says.extend(execution.deployed_by.iter().map(|word| format!(" · {}", standing(word))));
     says.extend(execution.trading.iter().map(|word| format!(" · trading: {}", trading(word))));

@@ -217,7 +217,7 @@ impl HoldersPane {
             if shown < total {
                 format!("first {} of {}", format::count(shown), format::count(total))
             } else {
-                many(total, "holder", "holders")
+                plural(total, "holder", "holders")
             }
         });
         let note = with_back(&note);
@@ -253,7 +253,7 @@ impl HoldersPane {
         let known = self.holds.answer();
         let labels = known.map_or_else(String::new, |known| known.labels.join(", "));
         let title = if labels.is_empty() { format!("tokens of {address}") } else { format!("tokens of {address} · {labels}") };
-        let note = known.map_or_else(String::new, |known| many(known.total, "token", "tokens"));
+        let note = known.map_or_else(String::new, |known| plural(known.total, "token", "tokens"));
         let note = with_back(&note);
         let body = inset(Panel { note: &note, focused: true, ..Panel::new(&title) }.render(area, buffer, context.theme));
         let Some(known) = self.holds.shown(buffer, body, context) else { return };

@@ -93,7 +93,7 @@ fn draw_large(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, conte
         let note = match (found.score, found.anomalies.len()) {
             (None, _) => "no data".to_owned(),
             (Some(_), 0) => "nothing found".to_owned(),
-            (Some(_), count) => many(count as u64, "finding", "findings"),
+            (Some(_), count) => plural(count as u64, "finding", "findings"),
         };
         let x = x + put(buffer, body, x, y, &note, theme.dim());
         if fatal > 0 {

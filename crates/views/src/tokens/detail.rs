@@ -7,7 +7,7 @@ use self::sections::{DetailSection, draw_sections};
 use super::list;
 use crate::prelude::*;
 use analysis::{growth::WhaleTrend, market::TokenSummary, token::TokenDetail};
-use model::{annotations::OwnLevel, chain::Chain, time::Day};
+use model::{annotations::UserLevel, chain::Chain, time::Day};
 
 /// From this width, unless it is tall, the panel has two columns.
 const TWO_COLUMNS_WIDTH: u16 = 76;
@@ -267,7 +267,7 @@ fn draw_identity(summary: &TokenSummary, buffer: &mut Buffer, area: Rect, contex
 /// Draws the user's levels and note, if any; returns the lines used.
 fn draw_annotations(summary: &TokenSummary, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
     let Some(own) = context.annotations.get(&summary.token_address) else { return 0 };
-    let named = |level: &OwnLevel| format!("{} {}", level.name, format::price(Some(level.price)));
+    let named = |level: &UserLevel| format!("{} {}", level.name, format::price(Some(level.price)));
     let levels = own.levels.iter().map(named).collect::<Vec<_>>().join(" · ");
     let column = Rect { x: area.x + LABEL.min(area.width), width: area.width.saturating_sub(LABEL), ..area };
     let mut y = 0;

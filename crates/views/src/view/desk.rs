@@ -5,7 +5,7 @@ use model::logged_request::LoggedRequest;
 use widgets::theme::Appearance;
 
 /// The API server as its view needs it. By default, there is none.
-pub trait ApiDesk {
+pub trait ApiServerHandle {
     fn state(&self) -> ApiState {
         ApiState::Off
     }
@@ -62,4 +62,4 @@ pub enum ApiState {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoApi;
 
-impl ApiDesk for NoApi {}
+impl ApiServerHandle for NoApi {}

@@ -24,7 +24,7 @@ use super::{
     method::{NodeCall, ReadMethod},
 };
 use crate::{
-    Fault, Wire, amount,
+    Fault, RemoteClient, amount,
     client::{BodyFault, Connector, TimeoutsAndRetries, body, retry_after},
     fault::UNTRUSTED,
     locked,
@@ -108,7 +108,7 @@ impl NodeServer {
     /// Runs all calls, in their order. The first batch also fetches the chain's id: results from a node of another chain are never used.
     pub(super) async fn answer(
         &self,
-        wire: &Wire,
+        wire: &RemoteClient,
         calls: &[NodeCall],
         chain_id: Option<u64>,
         trips: &AtomicU32,
@@ -152,7 +152,12 @@ impl NodeServer {
     }
 
     /// Sends batches until every call has an answer.
-    async fn complete(&self, wire: &Wire, calls: &[&NodeCall], trips: &AtomicU32) -> Result<Vec<Result<Value, CallRefusal>>, Fault> {
+    async fn complete(
+        &self,
+        wire: &RemoteClient,
+        calls: &[&NodeCall],
+        trips: &AtomicU32,
+    ) -> Result<Vec<Result<Value, CallRefusal>>, Fault> {
         let mut answers: Vec<Option<Result<Value, CallRefusal>>> = vec![None; calls.len()];
         let mut tries = 0;
         for _ in 0..TRIPS_MAX {
@@ -220,7 +225,7 @@ impl NodeServer {
     }
 
     /// Sends one batch.
-    async fn batch(&self, wire: &Wire, calls: &[&NodeCall], ids: &[usize]) -> Result<Vec<(usize, CallOutcome)>, BatchFault> {
+    async fn batch(&self, wire: &RemoteClient, calls: &[&NodeCall], ids: &[usize]) -> Result<Vec<(usize, CallOutcome)>, BatchFault> {
         let requests: Vec<Value> = ids.iter().map(|id| calls[*id].request(*id)).collect();
         // Some nodes take no batches at all.
         let body = if let [single] = &requests[..] { single.to_string() } else { Value::Array(requests).to_string() };
@@ -249,7 +254,7 @@ impl NodeServer {
         }
     }
 
-    async fn body(&self, wire: &Wire, response: Response) -> Result<Vec<u8>, BatchFault> {
+    async fn body(&self, wire: &RemoteClient, response: Response) -> Result<Vec<u8>, BatchFault> {
         body(response, ANSWER_MAX, |bytes| wire.count(bytes)).await.map_err(|fault| match fault {
             BodyFault::TooLarge => {
                 BatchFault::Final(Fault::TooMuch(format!("sent more than {}, the largest response accepted", amount(ANSWER_MAX))))

@@ -6,7 +6,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use reqwest::{Client, Url, header::CONTENT_TYPE, redirect};
 
 use super::{WebFault, request_fault};
-use crate::{Fault, Wire, client::Connector, locked, place::is_private_host};
+use crate::{Fault, RemoteClient, client::Connector, locked, place::is_private_host};
 
 /// Longest time for a message to be taken.
 const POST_TIME: Duration = Duration::from_secs(10);
@@ -36,7 +36,7 @@ impl fmt::Debug for WebhookUrl {
     }
 }
 
-impl Wire {
+impl RemoteClient {
     /// Posts the JSON, with one retry if the server fails. The error continues "`ORIGIN` …".
     pub fn post(self: &Arc<Self>, webhook: &WebhookUrl, json: Vec<u8>, stopped: &dyn Fn() -> bool) -> Result<(), Fault> {
         let (wire, webhook) = (Arc::clone(self), webhook.clone());

@@ -8,12 +8,12 @@ use std::{
 use reqwest::{header::HeaderMap, redirect};
 
 use super::{WebFault, parsed, request_fault};
-use crate::{Fault, Wire, client::Connector};
+use crate::{Fault, RemoteClient, client::Connector};
 
 /// Longest time for an answer.
 const REACH_TIME: Duration = Duration::from_secs(10);
 
-impl Wire {
+impl RemoteClient {
     /// How long the server takes to respond; any status counts as a response. The error continues "`ORIGIN` …".
     pub fn reach(self: &Arc<Self>, origin: &str) -> Result<Duration, Fault> {
         let (wire, origin) = (Arc::clone(self), origin.to_owned());

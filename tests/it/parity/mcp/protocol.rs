@@ -10,7 +10,7 @@ use std::{
 use api::keys::Keys;
 use api::{Api, ApiOptions};
 use model::address::Address;
-use query::{deck::Deck, question::track_record::TrackRecordQuestion};
+use query::{deck::QueryService, question::track_record::TrackRecordQuestion};
 use rmcp::{
     ServiceExt,
     model::{CallToolRequestParams, ClientRequest, JsonObject, Request},
@@ -138,12 +138,12 @@ fn long_one() -> (TrackRecordQuestion, CallToolRequestParams) {
 }
 
 /// Asserts that the question ends unanswered.
-fn ends_unanswered(deck: &Deck) {
+fn ends_unanswered(deck: &QueryService) {
     wait_until("the question ends", || deck.waiting() == 0);
     assert!(deck.cached(&long_one().0).is_none(), "it was worked out to its end");
 }
 
-fn begins(deck: &Deck) {
+fn begins(deck: &QueryService) {
     wait_until("the question begins", || deck.waiting() > 0);
 }
 

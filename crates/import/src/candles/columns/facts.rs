@@ -18,7 +18,7 @@ use crate::{
     names::{Names, plain},
     notation, pair,
     refusal::{COLUMN, DATES, Refusal},
-    sheet::Sheet,
+    sheet::RawTable,
     zone::Zone,
 };
 use model::candles::Interval;
@@ -26,12 +26,12 @@ use model::candles::Interval;
 /// Maximum share of invalid candles for which the columns may still be those that their names say.
 const BROKEN_FEW: f64 = 0.2;
 
-pub(super) fn figures(sheet: &Sheet, at: usize, style: NumberStyle) -> Vec<f64> {
+pub(super) fn figures(sheet: &RawTable, at: usize, style: NumberStyle) -> Vec<f64> {
     sheet.column(at).map(|cell| style.plain(cell).and_then(|text| text.parse().ok()).unwrap_or(f64::NAN)).collect()
 }
 
 /// The column of times of day beside that of days.
-pub(super) fn clock(sheet: &Sheet, time: usize) -> Option<usize> {
+pub(super) fn clock(sheet: &RawTable, time: usize) -> Option<usize> {
     let is_clock = |cell: &str| {
         let parts: Vec<&str> = cell.trim().split(':').collect();
         (2..=3).contains(&parts.len())
@@ -51,7 +51,7 @@ pub(super) fn clock(sheet: &Sheet, time: usize) -> Option<usize> {
 }
 
 /// The time cells of the sample rows, each joined with its time of day if that is a separate column.
-pub(super) fn time_cells(sheet: &Sheet, time: usize, clock: Option<usize>) -> Vec<String> {
+pub(super) fn time_cells(sheet: &RawTable, time: usize, clock: Option<usize>) -> Vec<String> {
     let cell = |row: &Vec<String>| clock.map_or_else(|| row[time].clone(), |clock| with_clock(&row[time], &row[clock]));
     sheet.first.iter().map(cell).collect()
 }
@@ -61,7 +61,7 @@ pub(super) fn times(cells: &[String], when: TimeStyle) -> Vec<Option<i64>> {
 }
 
 /// The sample rows by time; if the table joins several lists, only those of the first, as each is a series.
-pub(super) fn by_time(sheet: &Sheet, times: &[Option<i64>]) -> Vec<usize> {
+pub(super) fn by_time(sheet: &RawTable, times: &[Option<i64>]) -> Vec<usize> {
     let first = |row: usize| sheet.lists().len() < 2 || sheet.first[row].first() == sheet.lists().first();
     let mut rows: Vec<usize> = (0..times.len()).filter(|&row| times[row].is_some() && first(row)).collect();
     rows.sort_by_key(|&row| times[row]);
@@ -69,7 +69,7 @@ pub(super) fn by_time(sheet: &Sheet, times: &[Option<i64>]) -> Vec<usize> {
 }
 
 /// Builds the candle columns with the facts that the rows show.
-pub(super) fn candle_columns(sheet: &Sheet, time: usize, prices: OhlcPlaces, said: bool, ends: bool) -> Result<CandleColumns, Refusal> {
+pub(super) fn candle_columns(sheet: &RawTable, time: usize, prices: OhlcPlaces, said: bool, ends: bool) -> Result<CandleColumns, Refusal> {
     let clock = clock(sheet, time);
     let cells = time_cells(sheet, time, clock);
     let when = time_style(sheet, time, &cells)?;
@@ -137,7 +137,7 @@ pub(super) fn candle_columns(sheet: &Sheet, time: usize, prices: OhlcPlaces, sai
     })
 }
 
-fn time_style(sheet: &Sheet, time: usize, cells: &[String]) -> Result<TimeStyle, Refusal> {
+fn time_style(sheet: &RawTable, time: usize, cells: &[String]) -> Result<TimeStyle, Refusal> {
     let name = &sheet.names[time];
     match sheet.when(&cells.iter().map(String::as_str).collect::<Vec<_>>()) {
         Ok(Some(when)) => Ok(when),
@@ -155,7 +155,7 @@ fn time_style(sheet: &Sheet, time: usize, cells: &[String]) -> Result<TimeStyle,
 
 /// A price order that fits the rows, and the note if it differs from the names. Columns given by the user (`said`) are kept.
 fn fitting(
-    sheet: &Sheet,
+    sheet: &RawTable,
     prices: OhlcPlaces,
     figures: &[Vec<f64>; 4],
     by_time: &[usize],
@@ -215,7 +215,7 @@ mod tests {
         let refused = |renamed: Option<&str>, said: bool| {
             let mut rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|&cell| cell.to_owned()).collect()).collect();
             rows[0][1] = renamed.unwrap_or("open").to_owned();
-            let sheet = Sheet::cells(rows).expect("a table");
+            let sheet = RawTable::cells(rows).expect("a table");
             // One of four rows closes above its high, and no order of these columns fits all.
             let figures = [vec![1.0, 1.05, 1.1, 1.2], vec![1.1, 1.2, 1.0, 1.3], vec![0.9, 1.0, 0.9, 1.1], vec![1.05, 1.1, 1.2, 1.2]];
             fitting(&sheet, [1, 2, 3, 4], &figures, &[0, 1, 2, 3], said).expect_err("a refusal")

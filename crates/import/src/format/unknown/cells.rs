@@ -13,11 +13,11 @@ use crate::{
     notation,
     refusal::{ADDRESS, COLUMN, LABEL, OURS, Refusal, TABLE, UNIT},
     report::few,
-    sheet::Sheet,
+    sheet::RawTable,
 };
 
 /// What is known of each column, for a file whose names are in a language or of a kind that is not known.
-fn asked(sheet: &Sheet, table: &str, what: &str, map: Vec<(&'static str, String)>) -> Refusal {
+fn asked(sheet: &RawTable, table: &str, what: &str, map: Vec<(&'static str, String)>) -> Refusal {
     let named: Vec<String> = map
         .iter()
         .map(|(ours, theirs)| format!("{ours} = {}", if theirs == COLUMN { COLUMN.to_owned() } else { format!("\"{theirs}\"") }))
@@ -28,7 +28,7 @@ fn asked(sheet: &Sheet, table: &str, what: &str, map: Vec<(&'static str, String)
 }
 
 /// Four columns of numbers whose rows fit as prices of candles, beside a time.
-pub(super) fn candles_by_rows(sheet: &Sheet) -> Option<Refusal> {
+pub(super) fn candles_by_rows(sheet: &RawTable) -> Option<Refusal> {
     let of = |wanted: CellKind| (0..sheet.names.len()).filter(move |&at| kind(sheet.column(at).take(200)) == wanted);
     let time = of(CellKind::Time).next()?;
     let numbers: Vec<usize> = of(CellKind::Number).collect();
@@ -54,7 +54,7 @@ pub(super) fn candles_by_rows(sheet: &Sheet) -> Option<Refusal> {
 }
 
 /// A hash, two addresses and a number.
-pub(super) fn transfers_by_cells(sheet: &Sheet) -> Option<Refusal> {
+pub(super) fn transfers_by_cells(sheet: &RawTable) -> Option<Refusal> {
     let of = |wanted: Kind| (0..sheet.names.len()).filter(move |&at| holds_kind(sheet, at, wanted));
     let (hash, ..) = (of(Kind::Hash).next()?, of(Kind::Address).nth(1)?, of(Kind::Number).next()?);
     let mut map = vec![("transaction_hash", sheet.names[hash].clone())];
@@ -64,7 +64,7 @@ pub(super) fn transfers_by_cells(sheet: &Sheet) -> Option<Refusal> {
 }
 
 /// Refuses a time and columns of single numbers, such as the prices of one coin each: they may be prices, shares or counts.
-pub(super) fn numbers_by_time(sheet: &Sheet) -> Option<Refusal> {
+pub(super) fn numbers_by_time(sheet: &RawTable) -> Option<Refusal> {
     // Days such as 20240102 are numbers too.
     let are_days = |at: usize| {
         let filled = || sheet.column(at).take(200).filter(|cell| !cell.is_empty());
@@ -91,7 +91,7 @@ pub(super) fn numbers_by_time(sheet: &Sheet) -> Option<Refusal> {
 }
 
 /// The content of the first columns.
-fn contents(sheet: &Sheet) -> String {
+fn contents(sheet: &RawTable) -> String {
     let shown: Vec<String> = (0..sheet.names.len().min(6))
         .map(|at| {
             let what = match kind(sheet.column(at).take(200)) {
@@ -111,7 +111,7 @@ fn contents(sheet: &Sheet) -> String {
 }
 
 /// The refusal of addresses with a word of few or with chains, and without amounts.
-fn labels_by_cells(sheet: &Sheet, address: usize, told: &str) -> Option<Refusal> {
+fn labels_by_cells(sheet: &RawTable, address: usize, told: &str) -> Option<Refusal> {
     let of = |wanted: CellKind| (0..sheet.names.len()).filter(move |&at| kind(sheet.column(at).take(200)) == wanted);
     let is_repeated = |at: &usize| {
         let filled: Vec<&str> = sheet.column(*at).filter(|cell| !cell.is_empty()).collect();
@@ -144,7 +144,7 @@ fn labels_by_cells(sheet: &Sheet, address: usize, told: &str) -> Option<Refusal>
 }
 
 /// The refusal of headerless columns: the content of each, so that the user can map them.
-pub(super) fn unnamed(sheet: &Sheet) -> Refusal {
+pub(super) fn unnamed(sheet: &RawTable) -> Refusal {
     let told = format!("Its columns have no names: {}.", contents(sheet));
     let all = || 0..sheet.names.len();
     let is_address = |at: &usize| addresses(sheet.column(*at)) > 0.9;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
-use super::{Deck, Feeds};
+use super::{Feeds, QueryService};
 pub use live::find::{FoundToken, FoundTokens};
 use live::{
     RefreshError, RefreshWatch, Unwatched,
@@ -24,7 +24,7 @@ impl<F: Fn() -> bool + Send + Sync> RefreshWatch for Stops<F> {
     }
 }
 
-impl Deck {
+impl QueryService {
     /// Opens the live dataset in the folder, or creates one without tokens. Nothing is fetched before a token is added. Returns whether
     /// there are rows.
     pub fn begin_live(self: &Arc<Self>, folder: &Path) -> Result<bool, String> {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{PartSection, ROWS, answered, change, day, list, number, price, shown_of, word};
 use crate::document::{Block, Section, StyledText, Tone, chart::Chart, words};
 use analysis::patterns::PatternRecord;
-use model::format::{self, MISSING, many};
+use model::format::{self, MISSING, plural};
 
 /// Fewest completed patterns for a hit rate; of fewer it is chance.
 const COUNT_LEAST: u64 = 10;
@@ -32,7 +32,7 @@ pub(super) fn trendlines(part: &Value, chart: Option<Chart>, why_plain: Option<&
             format!("{sign}{} per candle", format::price(Some(slope.abs())))
         });
         let touches = line["touches"].as_array().filter(|touches| !touches.is_empty());
-        let touches = touches.map_or_else(String::new, |touches| many(touches.len() as u64, "touch", "touches"));
+        let touches = touches.map_or_else(String::new, |touches| plural(touches.len() as u64, "touch", "touches"));
         vec![
             StyledText::quiet(word(&line["type"])),
             StyledText::plain(now),
@@ -103,7 +103,7 @@ fn hit_rate(record: &PatternRecord) -> String {
     let Some(target) = record.target else { return "no earlier pattern of this name has completed".to_owned() };
     let count = format::count(record.count);
     if record.count < COUNT_LEAST {
-        let completed = many(record.count, "completed pattern", "completed patterns");
+        let completed = plural(record.count, "completed pattern", "completed patterns");
         return format!("only {completed} of this name; at least {COUNT_LEAST} are needed for a hit rate");
     }
     let percent = |fraction: f64| format!("{:.0}%", 100.0 * fraction);

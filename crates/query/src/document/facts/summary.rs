@@ -10,7 +10,7 @@ use super::{
 use crate::document::{Section, Tone, words};
 use model::{
     address::Address,
-    format::{self, many},
+    format::{self, plural},
 };
 use security::{
     AnomalyCode, CheckState,
@@ -57,7 +57,7 @@ fn identity(token: &Value) -> String {
     let values = [
         of["price"].as_f64().map(|_| format!("a price of ${}", price(&of["price"]))),
         of["market_cap"].as_f64().map(|cap| format!("a market cap of {}", dollars(cap))),
-        market["holders"].as_u64().map(|count| many(count, "holder", "holders")),
+        market["holders"].as_u64().map(|count| plural(count, "holder", "holders")),
     ];
     let values: Vec<String> = values.into_iter().flatten().collect();
     if values.is_empty() { format!("{what}.") } else { format!("{what}, with {}.", listed(&values, "and")) }
@@ -111,7 +111,7 @@ fn risks(security: &Value) -> String {
     found.sort_by(|a, b| b.fatal().cmp(&a.fatal()).then(b.weight().total_cmp(&a.weight())));
     // Without the remark after it, as in `sells are taxed; fatal above 50%`.
     let risks: Vec<&str> = found.iter().take(RISKS).filter_map(|code| code.meaning().split(';').next()).collect();
-    let (count, risks) = (many(found.len() as u64, "security check", "security checks"), risks.join("; "));
+    let (count, risks) = (plural(found.len() as u64, "security check", "security checks"), risks.join("; "));
     match found.len() {
         0 if checks.is_empty() => "No security check has run, so no risk could be found.".to_owned(),
         0 if in_state(CheckState::NotChecked).next().is_some() => "No security check that could run found a risk.".to_owned(),
@@ -153,11 +153,11 @@ fn unknown(token: &Value, extras: &Extras) -> String {
         (true, 0) => "The data covers every part of this report.".to_owned(),
         (true, _) => format!(
             "{unchecked} of {} gave no result; see the Security section for the reasons.",
-            many(checks.len() as u64, "security check", "security checks")
+            plural(checks.len() as u64, "security check", "security checks")
         ),
         (false, 0) => format!("The data does not cover {}.", listed(&lacks, "or")),
         (false, _) => {
-            let of_all = many(checks.len() as u64, "security check", "security checks");
+            let of_all = plural(checks.len() as u64, "security check", "security checks");
             format!("The data does not cover {}, and {unchecked} of {of_all} gave no result.", listed(&lacks, "or"))
         }
     }

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, sync::Mutex};
 
-use crate::question::filter::RowsLeftOut;
+use crate::question::filter::ExcludedRows;
 use model::locks::Locked as _;
 use store::cache::RowSelection;
 
@@ -16,7 +16,7 @@ pub struct OrderedRows {
     /// All matching rows, unsorted, if `places` contains only the first of the sorted ones.
     pub unsorted: Option<RowSelection>,
     /// Rows left out by the filter because of missing values; empty where they were not counted.
-    pub left_out: RowsLeftOut,
+    pub left_out: ExcludedRows,
 }
 
 impl OrderedRows {

@@ -5,7 +5,7 @@ use model::scalar::Scalar;
 
 /// Number of rows left out because of missing values, in total and by column.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct RowsLeftOut {
+pub struct ExcludedRows {
     rows: u64,
     columns: Vec<Lack>,
 }
@@ -19,7 +19,7 @@ struct Lack {
     rows: u64,
 }
 
-impl RowsLeftOut {
+impl ExcludedRows {
     /// Zero counts for the columns of a filter.
     pub fn of(filter: &Filter) -> Self {
         let mut columns: Vec<Lack> = Vec::new();
@@ -54,7 +54,7 @@ impl RowsLeftOut {
 impl Filter {
     /// As `matches`; also counts in `left_out` a row that fails only for missing values, all of which `lacks` confirms: not those known to be
     /// absent or still to be computed.
-    pub fn keeps<'a>(&self, field: impl Fn(&str) -> Scalar<'a>, lacks: impl Fn(&str) -> bool, left_out: &mut RowsLeftOut) -> bool {
+    pub fn keeps<'a>(&self, field: impl Fn(&str) -> Scalar<'a>, lacks: impl Fn(&str) -> bool, left_out: &mut ExcludedRows) -> bool {
         let row = Row { filter: self, field: &field, absent: &|column: &str| !lacks(column) };
         let all = row.all(&self.terms);
         if all.is_none() {
@@ -95,8 +95,8 @@ mod tests {
         ];
         for (text, kept, left_out, columns) in cases {
             let filter = parse(text, COLUMNS).unwrap();
-            let mut counted = RowsLeftOut::of(&filter);
-            let mut halves = [RowsLeftOut::of(&filter), RowsLeftOut::of(&filter)];
+            let mut counted = ExcludedRows::of(&filter);
+            let mut halves = [ExcludedRows::of(&filter), ExcludedRows::of(&filter)];
             let mut holding = 0;
             for (nth, (symbol, cap, change)) in rows.into_iter().enumerate() {
                 let field = |column: &str| match column {
@@ -109,7 +109,7 @@ mod tests {
                 assert_eq!(holds, filter.matches(field), "{text} {symbol}");
                 holding += usize::from(holds);
                 filter.keeps(field, |_| true, &mut halves[nth % 2]);
-                assert_eq!(filter.keeps(field, |_| false, &mut RowsLeftOut::default()), holds, "{text} {symbol}");
+                assert_eq!(filter.keeps(field, |_| false, &mut ExcludedRows::default()), holds, "{text} {symbol}");
             }
             let [mut first, second] = halves;
             first.add(&second);

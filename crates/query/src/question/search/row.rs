@@ -12,7 +12,7 @@ use crate::question::{
     list::Listed,
 };
 use analysis::market::TokenSummary;
-use model::{chain::Chain, names, scalar::Scalar, token::OwnColumn};
+use model::{chain::Chain, names, scalar::Scalar, token::ExtraColumn};
 use store::Dataset;
 
 /// A token with its optional metrics, as far as they are computed.
@@ -28,7 +28,7 @@ pub const OWN: &str = "own_";
 /// The custom columns of the `tokens` file, as conditions, sort orders and headers name them: by their own names, with `own_` before a
 /// colliding one.
 pub fn own_columns(dataset: &Dataset) -> Vec<FilterColumn> {
-    let named = |own: &OwnColumn| {
+    let named = |own: &ExtraColumn| {
         let taken = filter::column(own.name, TokenEntry::COLUMNS).is_some() || ["starred", "star", "watchlist"].contains(&own.name);
         let name = if taken { names::intern(&format!("{OWN}{}", own.name))? } else { own.name };
         // A name with a blank or an operator in it cannot be used in a filter, but in a header.

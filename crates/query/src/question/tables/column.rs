@@ -25,7 +25,7 @@ use super::{
     remote::RemoteQuery,
 };
 use crate::question::{
-    Find, Question,
+    Find, Query,
     parameter::{Parameter, ParameterKind, TokenReader, conditions as read_conditions, parameter},
     progress::Progress,
     request::request,
@@ -190,7 +190,7 @@ fn answer_both(
     ColumnScan { query, column: column.to_owned(), limit: usize::try_from(limit).unwrap_or(usize::MAX) }.find(snapshot, progress)
 }
 
-impl Question for CountsQuestion {
+impl Query for CountsQuestion {
     type Answer = Counts;
     const NAME: &'static str = "table_counts";
     const SUMMARY: &'static str = "Count the values of a column.";
@@ -202,7 +202,7 @@ impl Question for CountsQuestion {
     }
 }
 
-impl Question for DescribeQuestion {
+impl Query for DescribeQuestion {
     type Answer = Description;
     const NAME: &'static str = "table_describe";
     const SUMMARY: &'static str = "Describe a column: count, missing, distinct, quartiles, mean, histogram.";

@@ -12,7 +12,7 @@ use super::{columns, remote::RemoteQuery};
 use crate::question::{
     Find,
     caches::OrderedRows,
-    filter::{self, ColumnKind, Filter, FilterColumn, RowsLeftOut},
+    filter::{self, ColumnKind, ExcludedRows, Filter, FilterColumn},
     order::Order,
     progress::Progress,
     snapshot::Snapshot,
@@ -65,9 +65,9 @@ impl RowQuery {
         table: &Table,
         grid: &Grid,
         progress: &Progress,
-    ) -> Result<(RowSelection, RowsLeftOut)> {
+    ) -> Result<(RowSelection, ExcludedRows)> {
         if self.filter.is_empty() {
-            return Ok((RowSelection::Run(0..grid.height()), RowsLeftOut::default()));
+            return Ok((RowSelection::Run(0..grid.height()), ExcludedRows::default()));
         }
         filtered(grid, &self.filter, &self.columns_read(table), progress)
     }
@@ -137,10 +137,10 @@ impl Find for CompleteOrder {
     }
 }
 
-fn filtered(grid: &Grid, filter: &Filter, columns_read: &[FilterColumn], progress: &Progress) -> Result<(RowSelection, RowsLeftOut)> {
+fn filtered(grid: &Grid, filter: &Filter, columns_read: &[FilterColumn], progress: &Progress) -> Result<(RowSelection, ExcludedRows)> {
     let count = grid.height();
     let done = AtomicUsize::new(0);
-    let (mut left_out, mut counted) = (RowsLeftOut::of(filter), true);
+    let (mut left_out, mut counted) = (ExcludedRows::of(filter), true);
     // Rows of skipped chunks cannot be counted.
     let may_lack = filter.columns().any(|column| grid.extent_has_nulls(column));
     let mut places = grid.selection();
@@ -166,11 +166,11 @@ fn filtered(grid: &Grid, filter: &Filter, columns_read: &[FilterColumn], progres
             }
         }
     }
-    Ok((places.finish()?, if counted { left_out } else { RowsLeftOut::default() }))
+    Ok((places.finish()?, if counted { left_out } else { ExcludedRows::default() }))
 }
 
 /// Matching rows of a chunk, and those left out because of missing values.
-type ChunkMatches = (Vec<u32>, RowsLeftOut);
+type ChunkMatches = (Vec<u32>, ExcludedRows);
 
 /// The matching rows of a chunk; `None` if its zone map rules out a match.
 fn matching_in_chunk(grid: &Grid, rows: Range<usize>, filter: &Filter, columns_read: &[FilterColumn]) -> Option<ChunkMatches> {
@@ -194,7 +194,7 @@ fn range(grid: &Grid, column: &str, rows: Range<usize>, columns_read: &[FilterCo
 }
 
 fn matching_in_frame(chunk: &DataFrame, rows: &Range<usize>, filter: &Filter, columns_read: &[FilterColumn]) -> ChunkMatches {
-    let (mut matching, mut left_out) = (Vec::new(), RowsLeftOut::of(filter));
+    let (mut matching, mut left_out) = (Vec::new(), ExcludedRows::of(filter));
     for (place, row) in rows.clone().enumerate() {
         let cell = |column: &FilterColumn| {
             let cell = in_frame(chunk, column.name, place);

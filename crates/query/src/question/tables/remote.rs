@@ -14,7 +14,7 @@ use model::{
     format,
     interval::Interval,
     scalar::Scalar,
-    table_ask::{AskKind, RowsPage, TableAsk},
+    table_ask::{AskKind, RowsPage, SourceQuery},
 };
 use store::{
     Table,
@@ -79,13 +79,13 @@ impl<'a> RemoteQuery<'a> {
     }
 
     /// A question about all of its rows; `None` without any.
-    pub fn ask(&self, wanted: AskKind) -> Option<TableAsk> {
+    pub fn ask(&self, wanted: AskKind) -> Option<SourceQuery> {
         let tokens = if self.names_tokens { self.tokens.clone() } else { Vec::new() };
-        (!self.tokens.is_empty()).then(|| TableAsk { table: self.query.table.name, tokens, condition: self.condition.clone(), wanted })
+        (!self.tokens.is_empty()).then(|| SourceQuery { table: self.query.table.name, tokens, condition: self.condition.clone(), wanted })
     }
 
     /// The source's result, and the number of rows requested. Errors: it must be fetched.
-    pub fn answer(&self, snapshot: &Snapshot, ask: Option<TableAsk>) -> Result<Option<(DataFrame, u64)>> {
+    pub fn answer(&self, snapshot: &Snapshot, ask: Option<SourceQuery>) -> Result<Option<(DataFrame, u64)>> {
         let Some(ask) = ask else { return Ok(None) };
         let fetched = snapshot.dataset.require([FetchKey::Table(Arc::new(ask))])?;
         Ok(fetched
@@ -118,7 +118,7 @@ impl<'a> RemoteQuery<'a> {
     }
 
     /// The source query for those rows, of `total` if it is known.
-    pub fn page_ask(&self, rows: Range<u64>, after: &[Scalar<'static>], total: Option<u64>) -> Result<Option<TableAsk>> {
+    pub fn page_ask(&self, rows: Range<u64>, after: &[Scalar<'static>], total: Option<u64>) -> Result<Option<SourceQuery>> {
         let rows = rows.start..total.map_or(rows.end, |total| rows.end.min(total));
         let page = |skip: u64, from_end: bool| RowsPage {
             sort: self.query.sort.iter().map(|order| (order.column, order.descending)).collect(),
@@ -149,7 +149,7 @@ impl<'a> RemoteQuery<'a> {
             if tokens.len() <= NAMED_MAX {
                 let (skip, from_end) = if after.is_empty() { (skip.min(left), left < skip) } else { (0, false) };
                 let (table, wanted) = (self.query.table.name, AskKind::Page(page(skip, from_end)));
-                return Ok(Some(TableAsk { table, tokens, condition: String::new(), wanted }));
+                return Ok(Some(SourceQuery { table, tokens, condition: String::new(), wanted }));
             }
         }
         let left = total.map(|total| total - rows.end);

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use analysis::yields::{
-    Idle, Placement, Plan,
+    IdleHolding, Placement, Plan,
     expected::{YieldBasis, YieldRemark},
     naive::Totals,
     risk::{RiskLevel, RiskPart},
@@ -281,12 +281,12 @@ fn steps(plan: &Plan<'_>, holdings: &[WalletToken]) -> Vec<Step> {
     steps
 }
 
-fn hold(idle: &Idle, holding: &WalletToken) -> Step {
+fn hold(idle: &IdleHolding, holding: &WalletToken) -> Step {
     let action = format!("Hold {}: {}", amount(holding, idle.amount), idle.reason.phrase());
     Step { action, gas_estimate_usd: Some(0.0) }
 }
 
-fn unplaced(idle: &Idle, holding: &WalletToken) -> Unplaced {
+fn unplaced(idle: &IdleHolding, holding: &WalletToken) -> Unplaced {
     Unplaced { address: holding.address, symbol: holding.symbol.clone(), amount: idle.amount.to_string(), reason: idle.reason }
 }
 

@@ -9,7 +9,7 @@ use super::{
         machine::{EvmOutcome, Machine},
         trial::{Scene, ratio, transfer_in},
     },
-    BalanceSheet, Baseline, Caller, FunctionCall, FunctionEffect, Power,
+    BalanceSheet, Baseline, Caller, FunctionCall, FunctionEffect, Privilege,
 };
 
 /// Minimum loss of a balance that counts.
@@ -62,7 +62,7 @@ impl BalanceMovement<'_> {
     }
 
     /// An effect on an amount that belongs to `whose`.
-    fn on_amount(&self, power: Power, size: f64, whose: &str, (was, now): (U256, U256)) -> FunctionEffect {
+    fn on_amount(&self, power: Privilege, size: f64, whose: &str, (was, now): (U256, U256)) -> FunctionEffect {
         let [then, after, change] = abi::change(was, now, self.before.scene.funding.decimals);
         let effect = self.call.effect(power, size, format!("{whose} {then}"), format!("{whose} {after}"));
         FunctionEffect { change: Some(change), ..effect }
@@ -79,7 +79,7 @@ impl BalanceMovement<'_> {
                 let (had, has) = self.balance(who);
                 let (then, now) = self.balance(scene.pair);
                 let sold = now.saturating_sub(then) >= (had - has) / U256::from(10) * U256::from(9);
-                let power = if who == scene.token && sold && !self.profits() { Power::SwapBack } else { Power::Dispense };
+                let power = if who == scene.token && sold && !self.profits() { Privilege::SwapBack } else { Privilege::Dispense };
                 let effect = self.on_amount(power, ratio(had - has, had), &scene.name(who), (had, has));
                 FunctionEffect { of_contract: who == scene.token, taken: (!self.gained()).then_some((who, had - has)), ..effect }
             })
@@ -103,7 +103,7 @@ impl BalanceMovement<'_> {
         }
         let (who, size) = losses.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
         let (had, has) = self.balance(who);
-        let effect = self.on_amount(Power::Drain, size, &self.before.scene.name(who), (had, has));
+        let effect = self.on_amount(Privilege::Drain, size, &self.before.scene.name(who), (had, has));
         let gained = self.gained();
         let supply_fell = self.before.balances.supply.unwrap_or_default().checked_sub(self.after.supply.unwrap_or_default());
         Some(FunctionEffect { burnt: !gained && supply_fell == Some(had - has), taken: (!gained).then_some((who, had - has)), ..effect })
@@ -124,7 +124,8 @@ impl BalanceMovement<'_> {
                 let (had, has) = self.balance(who);
                 !had.is_zero() && has.is_zero() && !self.lost(who)
             });
-        (spares || wipes).then(|| self.on_amount(Power::Drain, holder, &self.before.scene.name(people.holder), self.balance(people.holder)))
+        (spares || wipes)
+            .then(|| self.on_amount(Privilege::Drain, holder, &self.before.scene.name(people.holder), self.balance(people.holder)))
     }
 
     /// Detects a gain without a corresponding loss.
@@ -147,7 +148,7 @@ impl BalanceMovement<'_> {
         let transfers: Vec<_> =
             self.outcome.logs.iter().filter_map(|log| transfer_in(log, token)).filter(|(_, _, value)| !value.is_zero()).collect();
         let visible = transfers.iter().any(|(from, _, _)| from.is_zero());
-        let power = if visible { Power::Mint } else { Power::HiddenMint };
+        let power = if visible { Privilege::Mint } else { Privilege::HiddenMint };
         let gain = winner.map_or(U256::ZERO, gain);
         let supply = (self.before.balances.supply.unwrap_or_default(), self.after.supply.unwrap_or_default());
         if rose(supply) {

@@ -6,7 +6,7 @@ use super::{
         trial::{self, Trial, trial},
         world::MockAnswer,
     },
-    Baseline, FunctionCall, FunctionEffect, Power,
+    Baseline, FunctionCall, FunctionEffect, Privilege,
 };
 
 /// Minimum drop of the received share that counts as a tax increase.
@@ -27,7 +27,7 @@ pub(in super::super) fn stopped(
     let was = &before.trial;
     let all = was.sell.ok && !after.sell.ok && after.other_sell.is_none_or(|leg| !leg.ok);
     if was.sell.ok && !after.sell.ok {
-        let power = if all { Power::StopSells } else { Power::Blacklist };
+        let power = if all { Privilege::StopSells } else { Privilege::Blacklist };
         effects.push(call.effect(
             power,
             1.0,
@@ -44,7 +44,7 @@ pub(in super::super) fn stopped(
     let own_hands = was.send.ok && !after.send.ok && after.sell.ok && after.other_send.is_some_and(|leg| leg.ok);
     if own_hands && !call.filling.addresses.contains(&before.scene.people.newcomer) {
         effects.push(call.effect(
-            Power::Blacklist,
+            Privilege::Blacklist,
             OWN_HANDS,
             "transfer succeeds",
             "transfer fails, but another holder's transfer \
@@ -53,7 +53,7 @@ pub(in super::super) fn stopped(
     }
     // Stopping both buys and sells is a pause; stopping buys alone is a different power.
     if was.buy.ok && !after.buy.ok && !all && after.other_buy.is_none_or(|leg| !leg.ok) {
-        effects.push(call.effect(Power::StopBuys, 1.0, "buy succeeds", "buys fail"));
+        effects.push(call.effect(Privilege::StopBuys, 1.0, "buy succeeds", "buys fail"));
     }
     for (name, old, new) in [("buy", was.buy, after.buy), ("sell", was.sell, after.sell)] {
         if old.ok && new.ok && (old.share - new.share).abs() >= EXEMPT_STEP {
@@ -61,16 +61,16 @@ pub(in super::super) fn stopped(
             // Purchases come one after the other, and the first may be taxed for its haste.
             let one = name == "sell" && only_one(machine, before);
             let power = match (old.share - new.share >= TAX_STEP, one) {
-                (true, true) => Power::TaxOne,
-                (true, false) => Power::RaiseTax,
-                (false, true) if new.share > old.share => Power::Exempt,
+                (true, true) => Privilege::TaxOne,
+                (true, false) => Privilege::RaiseTax,
+                (false, true) if new.share > old.share => Privilege::Exempt,
                 _ => continue,
             };
             effects.push(call.effect(power, (old.share - new.share).abs(), text(old.share), text(new.share)));
         }
     }
     if was.large.is_some_and(|leg| leg.ok) && after.sell.ok && after.buy.ok && !trial::large_sale(machine, before.scene).ok {
-        effects.push(call.effect(Power::LowerLimit, 1.0, "a larger sell succeeds", "a larger sell fails, but a smaller one succeeds"));
+        effects.push(call.effect(Privilege::LowerLimit, 1.0, "a larger sell succeeds", "a larger sell fails, but a smaller one succeeds"));
     }
     let gate_address = &before.scene.people.gate;
     if after.called.contains(gate_address) && !was.called.contains(gate_address) {
@@ -96,6 +96,7 @@ fn gate(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &FunctionCall, e
     if scores.iter().any(|score| *score != scores[0]) {
         // Whether the caller has lost the power by handing it over.
         let control_transferred = !machine.simulate(call.from, call.to, call.data.clone()).ok;
-        effects.push(FunctionEffect { control_transferred, ..call.effect(Power::Gate, 1.0, "own rules", "another contract's response") });
+        effects
+            .push(FunctionEffect { control_transferred, ..call.effect(Privilege::Gate, 1.0, "own rules", "another contract's response") });
     }
 }

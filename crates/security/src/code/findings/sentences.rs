@@ -3,7 +3,7 @@
 use super::super::{
     super::{AnomalyCode, Evidence},
     abi,
-    effects::{FunctionEffect, Power},
+    effects::{FunctionEffect, Privilege},
 };
 
 pub(super) fn called(effect: &FunctionEffect) -> String {
@@ -29,17 +29,17 @@ pub(super) fn sentence(code: AnomalyCode, effect: &FunctionEffect) -> String {
     let change = format!("{}{more}", change(&effect.before, &effect.after));
     let before = &effect.before;
     match code {
-        AnomalyCode::PublicDrain | AnomalyCode::OwnerDrain if effect.power == Power::Theft => {
+        AnomalyCode::PublicDrain | AnomalyCode::OwnerDrain if effect.power == Privilege::Theft => {
             format!("after {}, a holder's tokens can be moved without approval", call.trim_end_matches(','))
         }
-        AnomalyCode::OwnerDrain if effect.power == Power::ArbitraryCall => {
+        AnomalyCode::OwnerDrain if effect.power == Privilege::ArbitraryCall => {
             format!("{call} makes the contract call any address with any data, so its assets can be taken")
         }
         AnomalyCode::OwnerRescue => format!("{call} withdraws tokens sent to the contract itself: {change}"),
         AnomalyCode::PublicDrain | AnomalyCode::OwnerDrain => format!("{call} takes tokens that are not the caller's: {change}"),
         AnomalyCode::HiddenMint => format!("{call} mints without a Transfer event from the zero address: {change}"),
         AnomalyCode::TaxRaisable => format!("{call} raises the tax: {change}"),
-        AnomalyCode::Blacklist if effect.power == Power::StopSells => {
+        AnomalyCode::Blacklist if effect.power == Privilege::StopSells => {
             format!("{call} blocks all sells, although its arguments are not those of a pause function")
         }
         AnomalyCode::Blacklist if effect.size < 1.0 => {

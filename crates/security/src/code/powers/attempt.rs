@@ -4,7 +4,7 @@ use revm::primitives::{Address, U256};
 
 use super::{
     super::{
-        effects::{After, Baseline, Caller, FunctionCall, FunctionEffect, Power, compare, false_transfer, renounced},
+        effects::{After, Baseline, Caller, FunctionCall, FunctionEffect, Privilege, compare, false_transfer, renounced},
         functions,
         machine::{EvmOutcome, Machine},
         trial::trial,
@@ -34,7 +34,7 @@ impl Attempt<'_> {
     pub(super) fn read_effects(&mut self, machine: &mut Machine<'_>, found: &mut Exploration) {
         let Self { before, call, outcome, written, ref mut effects } = *self;
         if outcome.destroyed {
-            effects.push(call.effect(Power::Destroy, 1.0, "its coins", "none"));
+            effects.push(call.effect(Privilege::Destroy, 1.0, "its coins", "none"));
         }
         // Whoever exchanges the contract behind a proxy has every power: that is said once, as PROXY.
         if outcome.writes.iter().any(|(at, slot)| *at == before.scene.token && is_implementation(*slot)) {
@@ -42,10 +42,10 @@ impl Attempt<'_> {
         }
         let named = |target: &&Address| call.filling.addresses.contains(target);
         if outcome.delegated.iter().filter(named).any(|target| *target != before.scene.token) {
-            effects.push(call.effect(Power::Delegate, 1.0, "own code", "the caller's"));
+            effects.push(call.effect(Privilege::Delegate, 1.0, "own code", "the caller's"));
         }
         if call.caller == Caller::Stranger && outcome.handed.iter().filter(named).any(|target| *target != call.from) {
-            effects.push(call.effect(Power::ArbitraryCall, 1.0, "own calls", "the caller's"));
+            effects.push(call.effect(Privilege::ArbitraryCall, 1.0, "own calls", "the caller's"));
         }
         if outcome.writes.iter().any(|slot| before.slots.contains(slot)) {
             if found.seen.insert((call.caller, call.standard(), written.clone())) {
@@ -74,7 +74,7 @@ impl Attempt<'_> {
 
     /// Drops thefts by an outside caller that succeed only because a mock contract responded `true`.
     pub(super) fn drop_mock_artifacts(&mut self, machine: &mut Machine<'_>) {
-        let takes = |effect: &FunctionEffect| matches!(effect.power, Power::Drain | Power::Theft);
+        let takes = |effect: &FunctionEffect| matches!(effect.power, Privilege::Drain | Privilege::Theft);
         let asked = self.outcome.called.iter().any(|address| machine.world().mocked(*address));
         if self.call.caller != Caller::Stranger || !asked || !self.effects.iter().any(takes) {
             return;
@@ -90,12 +90,12 @@ impl Attempt<'_> {
 
     /// Drops thefts by a standard transfer that succeed without an allowance only because no constructor ran.
     pub(super) fn drop_uninitialized_artifacts(&mut self, machine: &mut Machine<'_>) {
-        let takes = |effect: &FunctionEffect| effect.power.of_balances() || effect.power == Power::Theft;
+        let takes = |effect: &FunctionEffect| effect.power.of_balances() || effect.power == Privilege::Theft;
         let call = self.call;
         // A transfer that makes somebody richer than all that was sent shows a scale that no constructor has set.
         let sent = call.filling.numbers.first().copied().unwrap_or_default();
         if self.before.code_only && call.standard() {
-            self.effects.retain(|effect| !matches!(effect.power, Power::Mint | Power::HiddenMint) || effect.gain <= sent);
+            self.effects.retain(|effect| !matches!(effect.power, Privilege::Mint | Privilege::HiddenMint) || effect.gain <= sent);
         }
         if call.standard() && self.effects.iter().any(takes) && by_default(machine, self.before, call.from, &call.data, self.outcome) {
             self.effects.retain(|effect| !takes(effect));
@@ -109,12 +109,12 @@ impl Attempt<'_> {
         }
         for at in (0..self.effects.len()).rev() {
             let FunctionEffect { power, burnt, taken, .. } = &self.effects[at];
-            let (Power::Drain | Power::Dispense, false, Some((who, loss))) = (*power, *burnt, *taken) else { continue };
+            let (Privilege::Drain | Privilege::Dispense, false, Some((who, loss))) = (*power, *burnt, *taken) else { continue };
             if !self.is_kept_for(machine, who, loss) {
                 continue;
             }
-            if self.effects[at].power == Power::Drain {
-                (self.effects[at].power, self.effects[at].size) = (Power::Blacklist, 1.0);
+            if self.effects[at].power == Privilege::Drain {
+                (self.effects[at].power, self.effects[at].size) = (Privilege::Blacklist, 1.0);
             } else {
                 self.effects.remove(at);
             }

@@ -16,7 +16,7 @@ use super::{
     state::{BlockMark, LogState, RowFiles},
 };
 use crate::wall_clock::now;
-use model::{address::Address, format::many, progress::Cancelled};
+use model::{address::Address, format::plural, progress::Cancelled};
 use wire::{
     Fault,
     node::{CallRefusal, ChainNode, NodeBlock, NodeCall},
@@ -105,7 +105,7 @@ impl<'a> TransferFetch<'a> {
         let gone = self.state.files.iter().filter(|file| !self.files.is_there(file)).map(|file| file.first).min();
         match gone {
             None => Ok(()),
-            Some(0) => self.files.begin_anew(self.state).map_err(Fault::Failed),
+            Some(0) => self.files.reset(self.state).map_err(Fault::Failed),
             Some(first) => self.files.go_back(self.state, first - 1).map_err(Fault::Failed),
         }
     }
@@ -141,7 +141,7 @@ impl<'a> TransferFetch<'a> {
         }
         if !marks.is_empty() {
             self.notes.push("none of the blocks read before is still part of the chain; all are read again".to_owned());
-            self.files.begin_anew(self.state).map_err(Fault::Failed)?;
+            self.files.reset(self.state).map_err(Fault::Failed)?;
         }
         Ok(())
     }
@@ -154,7 +154,7 @@ impl<'a> TransferFetch<'a> {
         }
         if self.state.named.values().any(|first| from_block.is_none_or(|from| from < *first)) {
             self.notes.push("`from_block` in dataset.toml is earlier than before, or was removed; all blocks are read again".to_owned());
-            self.files.begin_anew(self.state).map_err(Fault::Failed)?;
+            self.files.reset(self.state).map_err(Fault::Failed)?;
         }
         let fresh: Vec<Address> = self.tokens.iter().filter(|token| self.state.next_of(token).is_none()).copied().collect();
         if fresh.is_empty() {
@@ -179,7 +179,7 @@ impl<'a> TransferFetch<'a> {
         }
         if let Some(first) = starts.absent.first() {
             let one = "of the tokens is not read because it has";
-            let tokens = many(starts.absent.len() as u64, one, "of the tokens are not read because they have");
+            let tokens = plural(starts.absent.len() as u64, one, "of the tokens are not read because they have");
             self.notes.push(format!("{tokens} no contract at block {}, such as `{first}`", self.end));
         }
         Ok(())

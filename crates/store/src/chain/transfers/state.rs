@@ -197,7 +197,7 @@ impl RowFiles {
             } else if file.first <= block {
                 match self.read(&file) {
                     Ok(frame) => kept.extend(self.write(state, rows::up_to(&frame, block)?)?),
-                    Err(_) if file.first == 0 => return self.begin_anew(state),
+                    Err(_) if file.first == 0 => return self.reset(state),
                     Err(_) => return self.go_back(state, file.first - 1),
                 }
             }
@@ -212,7 +212,7 @@ impl RowFiles {
     }
 
     /// Forgets everything.
-    pub(super) fn begin_anew(&self, state: &mut LogState) -> Result<(), String> {
+    pub(super) fn reset(&self, state: &mut LogState) -> Result<(), String> {
         *state = LogState { revision: state.revision + 1, next_file: state.next_file, span: state.span, ..LogState::default() };
         self.save(state)
     }

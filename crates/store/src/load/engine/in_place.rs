@@ -29,7 +29,7 @@ use crate::{
 use model::{
     address::Address,
     findings::{Finding, Severity},
-    format::many,
+    format::plural,
     holding::ListedBalances,
     schema::TableSchema,
     time::Time,
@@ -227,7 +227,7 @@ impl EngineQuery<'_> {
         if duplicates > 0 {
             return Err(self.cannot_stay(format!(
                 "{}; set final = true, use a `query` with one row per candle, or set read = \"bring\"",
-                many(duplicates, "of its newest candles is a duplicate", "of its newest candles are duplicates")
+                plural(duplicates, "of its newest candles is a duplicate", "of its newest candles are duplicates")
             )));
         }
         let sum = |number: &dyn Fn(&market::Row) -> u64| rows.iter().map(number).fold(0, u64::wrapping_add);
@@ -246,11 +246,15 @@ impl EngineQuery<'_> {
         let why = match faults {
             holders::Faults { duplicates: 1.., .. } => Some(format!(
                 "{}; set final = true, use a `query` with one row per holder",
-                many(faults.duplicates, "of its rows is a duplicate holder", "of its rows are duplicate holders")
+                plural(faults.duplicates, "of its rows is a duplicate holder", "of its rows are duplicate holders")
             )),
             holders::Faults { invalid: 1.., .. } => Some(format!(
                 "{}; exclude such rows with a `query`",
-                many(faults.invalid, "of its rows has a holder that is not an address", "of its rows have holders that are not addresses")
+                plural(
+                    faults.invalid,
+                    "of its rows has a holder that is not an address",
+                    "of its rows have holders that are not addresses"
+                )
             )),
             _ => None,
         };

@@ -18,7 +18,7 @@ use model::locks::Locked as _;
 use source::{
     self, ColumnFilter, Layout, RowSource, SourceBatch,
     downloads::{self, name_of},
-    forward::Forward,
+    forward::BufferedStream,
     locate::Answer,
 };
 use wire::{Fault, clickhouse::StreamEnd};
@@ -157,7 +157,7 @@ fn begin(
     copy: Option<Copy>,
 ) -> Result<QueryRows, Fault> {
     let (forward, rows) = if answer.arrow {
-        let forward = Arc::new(Forward::new(Box::new(reader)));
+        let forward = Arc::new(BufferedStream::new(Box::new(reader)));
         let rows = source::arrow_stream(Arc::clone(&forward) as _, &wanted).inspect_err(|_| drop(forward.drain(DRAIN_MAX)));
         (Some(forward), rows)
     } else {
@@ -249,7 +249,7 @@ impl Read for TeeReader {
 /// Rows of an answer; as many must arrive as were counted.
 struct AnswerRows {
     rows: Box<dyn RowSource>,
-    forward: Option<Arc<Forward>>,
+    forward: Option<Arc<BufferedStream>>,
     outcome: Arc<RowsOutcome>,
     answer: Arc<Answer>,
     seen: u64,

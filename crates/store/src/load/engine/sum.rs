@@ -24,7 +24,7 @@ use crate::{
     order,
 };
 use model::{address::Address, candles::VALID_CANDLE, holding::IndividualHolders, table_ask::AskKind, time::DAY_MS};
-use source::{arrow_stream, forward::Forward};
+use source::{arrow_stream, forward::BufferedStream};
 use wire::Fault;
 
 /// An aggregation.
@@ -123,7 +123,7 @@ impl EngineQuery<'_> {
         let stopped = move || watch.stopped.load(Ordering::Acquire);
         let stream = self.engine.sum(sql, Arc::new(stopped)).map_err(|fault| self.fault(fault))?;
         let stream_end = stream.outcome();
-        let forward = Arc::new(Forward::new(Box::new(stream)));
+        let forward = Arc::new(BufferedStream::new(Box::new(stream)));
         let unreadable = |reason: String| {
             // A server that fails midway gives the reason at the end.
             forward.drain(DRAIN_MAX).ok();
@@ -166,7 +166,7 @@ impl EngineQuery<'_> {
     fn taken<const N: usize>(&self, names: [&str; N], columns: &Columns<'_>) -> Result<[String; N], TableLoadError> {
         let column = |name: &&str| {
             let own = columns.bound.iter().find(|bound| bound.column.name == *name);
-            let theirs = theirs_of(name, columns);
+            let theirs = source_column_of(name, columns);
             // Converting a volume in USD would need each candle's price.
             let unknown = *name == "volume" && own.is_some_and(Bound::is_absent);
             match (own.and_then(|own| own.constant), theirs) {
@@ -185,7 +185,7 @@ impl EngineQuery<'_> {
     /// SQL expression of a schema column that most tables lack; `none` where it has no such column, or not one that is read as it is.
     fn optional(name: &str, none: &str, columns: &Columns<'_>) -> String {
         let own = columns.bound.iter().find(|bound| bound.column.name == name);
-        let theirs = || theirs_of(name, columns).filter(|theirs| own.is_some_and(|own| is_as_it_stands(own, theirs)));
+        let theirs = || source_column_of(name, columns).filter(|theirs| own.is_some_and(|own| is_as_it_stands(own, theirs)));
         let constant = own.and_then(|own| own.constant).map(sql::text);
         constant.or_else(|| value(name, &theirs()?)).unwrap_or_else(|| none.to_owned())
     }
@@ -217,7 +217,7 @@ impl EngineQuery<'_> {
         let names = ["token_address", "interval", "timestamp", "open", "high", "low", "close", "volume"];
         let [token, interval, time, open, high, low, close, volume] = self.taken(names, columns)?;
         let (usd, source) = (Self::optional("volume_usd", "nan", columns), Self::optional("source", "''", columns));
-        let timeless = theirs_of("timestamp", columns).map_or_else(|| "0".to_owned(), |time| format!("isNull({})", time.sql()));
+        let timeless = source_column_of("timestamp", columns).map_or_else(|| "0".to_owned(), |time| format!("isNull({})", time.sql()));
         let unread = unread(&names[3..], columns);
         Ok(format!(
             "(SELECT *, lower(raw) AS token, {LENGTH} AS length, if(length <= {LENGTH_MAX}, length, 0) AS ms, {} AS hash FROM (SELECT \
@@ -293,7 +293,7 @@ fn under(nth: usize) -> String {
 }
 
 /// The engine column that provides a schema column, among renamed rows.
-fn theirs_of(name: &str, columns: &Columns<'_>) -> Option<EngineColumn> {
+fn source_column_of(name: &str, columns: &Columns<'_>) -> Option<EngineColumn> {
     let nth = columns.picked.iter().position(|column| columns.ours(column).is_some_and(|bound| bound.column.name == name))?;
     Some(EngineColumn { name: under(nth), ..columns.picked[nth].clone() })
 }
@@ -305,7 +305,7 @@ fn is_as_it_stands(own: &Bound<'_>, theirs: &EngineColumn) -> bool {
 
 /// Condition for rows with a text that the engine cannot parse as a number.
 fn unread(names: &[&str], columns: &Columns<'_>) -> String {
-    let texts = names.iter().filter_map(|name| theirs_of(name, columns)).filter(|theirs| theirs.form == ColumnType::Text);
+    let texts = names.iter().filter_map(|name| source_column_of(name, columns)).filter(|theirs| theirs.form == ColumnType::Text);
     let said: Vec<String> =
         texts.map(|theirs| theirs.sql()).map(|text| format!("ifNull(notEmpty({text}) AND isNull(toFloat64OrNull({text})), 0)")).collect();
     if said.is_empty() { "0".to_owned() } else { format!("({})", said.join(" OR ")) }
@@ -401,7 +401,7 @@ mod tests {
             let mut columns = [Column::from(Series::new(column.into(), [-1e-9, 0.0, 1e300]))];
             let breaches = invariants::judge(table, &mut columns);
             assert_eq!(breaches.iter().map(|breach| breach.rows.clone()).collect::<Vec<_>>(), [[0]], "{table}.{column}");
-            assert_eq!((breaches[0].rule.outcome, columns[0].null_count()), (invariants::Consequence::Emptied, 1));
+            assert_eq!((breaches[0].rule.outcome, columns[0].null_count()), (invariants::Consequence::PoolDrain, 1));
         }
         let known = holders::IS_BURN_ADDRESS.split('\'').filter(|text| text.starts_with("0x")).map(str::to_owned);
         let of_transfers = transfers::BURNS.split('\'').skip(1).step_by(2).map(|text| format!("0x{}", text.to_lowercase()));

@@ -127,7 +127,7 @@ impl GroupsPane {
     pub(super) fn draw(&mut self, table: &str, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let title = format!("{table} {BY} {}", self.line.trim_end_matches([',', ' ']));
         let progress = self.pending.as_ref().map(|pending| progress::share(pending.progress()));
-        let counted = |found: &Groups| found.cut().unwrap_or_else(|| many(found.total as u64, "group", "groups"));
+        let counted = |found: &Groups| found.cut().unwrap_or_else(|| plural(found.total as u64, "group", "groups"));
         let note = match (&self.found, progress) {
             (_, Some(_)) => "Esc cancels".to_owned(),
             (Some(found), None) => format!("{} · Enter rows  Esc back", counted(found)),

@@ -148,7 +148,7 @@ fn steps(buffer: &mut Buffer, area: Rect, plan: &YieldPlan, context: &Context<'_
     }
     if more > 0 {
         let row = Rect { y: area.y + kept as u16, height: 1.min(area.height), ..area };
-        put(buffer, row, 1, 0, &format!("… {} in total", many(plan.steps.len() as u64, "step", "steps")), context.theme.dim());
+        put(buffer, row, 1, 0, &format!("… {} in total", plural(plan.steps.len() as u64, "step", "steps")), context.theme.dim());
     }
 }
 

@@ -4,7 +4,7 @@ use model::scalar::Scalar;
 use proptest::prelude::*;
 
 use super::{
-    super::{Range as Extent, RowsLeftOut, tests::COLUMNS},
+    super::{ExcludedRows, Range as Extent, tests::COLUMNS},
     *,
 };
 
@@ -351,7 +351,7 @@ proptest! {
         prop_assert_eq!(parse(&text, COLUMNS), Ok(filter.clone()));
         prop_assert_eq!(conditions(&filter.conditions(), COLUMNS), Ok(filter.clone()));
         let [caps, names] = [filter.split(|column| column == "market_cap"), filter.split(|column| column == "name")];
-        let mut left_out = RowsLeftOut::of(&filter);
+        let mut left_out = ExcludedRows::of(&filter);
         for row in &rows {
             let field = |column: &str| -> Scalar<'static> {
                 match column {
@@ -367,7 +367,7 @@ proptest! {
             prop_assert_eq!(filter.keeps(field, |_| true, &mut left_out), truth == Some(true));
             prop_assert_eq!(left_out.rows() - before, u64::from(truth.is_none()), "{}", text);
             // Where nothing is missing from the data, a missing value is a condition that does not hold.
-            prop_assert_eq!(filter.keeps(field, |_| false, &mut RowsLeftOut::of(&filter)), truth == Some(true));
+            prop_assert_eq!(filter.keeps(field, |_| false, &mut ExcludedRows::of(&filter)), truth == Some(true));
             // Its parts together say the same.
             for (first, second) in [&caps, &names] {
                 prop_assert_eq!(first.matches(field) && second.matches(field), truth == Some(true), "{}", text);

@@ -3,7 +3,7 @@
 use super::*;
 use crate::question::tests::{answered, snapshot};
 
-fn ask<Q: Question>(table: &str, query: &str) -> Result<Value> {
+fn ask<Q: Query>(table: &str, query: &str) -> Result<Value> {
     let snapshot = snapshot(&[
         ("tokens", "token_address,symbol,name,chain,rating\n0x1,A,A,eth,3\n0x2,B,B,base,3\n0x3,C,,eth,5\n0x4,A,D,eth,"),
         (

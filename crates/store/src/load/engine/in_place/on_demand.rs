@@ -42,11 +42,11 @@ use model::{
     address::Address,
     fetch_key::FetchKey,
     findings::Severity,
-    format::many,
+    format::plural,
     locks::Locked as _,
     progress::{Cancelled, LoadProgress},
     schema::TableSchema,
-    table_ask::{AskKind, TableAsk},
+    table_ask::{AskKind, SourceQuery},
     table_state::TableState,
     transfer_sums::{TransferAnswer, TransferPart},
 };
@@ -54,7 +54,7 @@ use source::{
     downloads,
     manifest::{Manifest, RowFilter},
 };
-use wire::{Fault, Wire};
+use wire::{Fault, RemoteClient};
 
 /// Most numbers of rows that are kept.
 const TOTALS_MAX: usize = 1_000;
@@ -65,7 +65,7 @@ pub(super) struct OnDemand {
     folder: PathBuf,
     manifest: Manifest,
     cache: CacheOptions,
-    wire: Arc<Wire>,
+    wire: Arc<RemoteClient>,
     snapshot: EngineSnapshot,
     schema: &'static TableSchema,
     /// Hash of the snapshot's state.
@@ -82,7 +82,7 @@ impl OnDemand {
     pub(super) fn new(
         context: &LoadContext<'_>,
         schema: &'static TableSchema,
-        wire: Arc<Wire>,
+        wire: Arc<RemoteClient>,
         snapshot: EngineSnapshot,
         hash: [u8; 32],
     ) -> Self {
@@ -221,7 +221,7 @@ impl OnDemand {
 
 impl OnDemand {
     /// The answer, and the number of rows that were asked for.
-    pub(super) fn asked(&self, ask: &Arc<TableAsk>, request: &RowsRequest<'_>) -> Result<(DataFrame, u64), FetchError> {
+    pub(super) fn asked(&self, ask: &Arc<SourceQuery>, request: &RowsRequest<'_>) -> Result<(DataFrame, u64), FetchError> {
         let read = |frames: &[DataFrame]| match ask.wanted {
             AskKind::Page(_) => asked::read_page(frames, self.schema),
             _ => Some(order::whole(frames.iter().cloned()).ok()?.unwrap_or_default()),
@@ -254,7 +254,7 @@ impl OnDemand {
             return Err(FetchError::Unavailable(format!(
                 "{} amounts that are not whole numbers written in digits, or addresses or hashes that are not in hex; convert them with \
                     a `query`, or set `read = \"bring\"` in dataset.toml",
-                many(odd, "of its rows has", "of its rows have")
+                plural(odd, "of its rows has", "of its rows have")
             )));
         }
         if unique {
@@ -268,7 +268,7 @@ impl OnDemand {
         Ok((answer, total))
     }
 
-    pub(super) fn asked_rows(&self, ask: &Arc<TableAsk>) -> AskedRows {
+    pub(super) fn asked_rows(&self, ask: &Arc<SourceQuery>) -> AskedRows {
         AskedRows { ask: Arc::clone(ask), schema: self.schema, whole: self.snapshot.whole }
     }
 
@@ -277,7 +277,7 @@ impl OnDemand {
     }
 
     /// The number of the rows that were asked for, where the table still consists of what it did; `None` where only its content tells.
-    fn unchanged_total(&self, ask: &Arc<TableAsk>, request: &RowsRequest<'_>) -> Result<Option<u64>, FetchError> {
+    fn unchanged_total(&self, ask: &Arc<SourceQuery>, request: &RowsRequest<'_>) -> Result<Option<u64>, FetchError> {
         self.at_the_engine(request, |asking, base, pulse| {
             let is_same = || asking.parts().is_some_and(|parts| self.parts.locked().contains(&parts));
             let known = if ask.condition.is_empty() { Some(request.version.rows) } else { self.totals.locked().get(&which(ask)).copied() };
@@ -300,7 +300,7 @@ impl OnDemand {
 }
 
 /// Which rows are asked for, in whatever order.
-fn which(ask: &TableAsk) -> (Vec<Address>, String) {
+fn which(ask: &SourceQuery) -> (Vec<Address>, String) {
     (ask.tokens.clone(), ask.condition.clone())
 }
 
@@ -399,7 +399,7 @@ impl Fetch for OnDemand {
         read?.map_err(|Repeated| twice(self.schema))
     }
 
-    fn rows(self: Arc<Self>, ask: Arc<TableAsk>, version: RowsVersion, columns: Vec<&'static str>) -> Box<dyn RowBatches> {
+    fn rows(self: Arc<Self>, ask: Arc<SourceQuery>, version: RowsVersion, columns: Vec<&'static str>) -> Box<dyn RowBatches> {
         let count = if let AskKind::Page(page) = &ask.wanted { usize::try_from(page.count).unwrap_or(usize::MAX) } else { 0 };
         Box::new(StreamedRows { source: self, ask, version, columns, count, state: Mutex::default() })
     }

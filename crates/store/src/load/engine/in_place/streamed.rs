@@ -18,17 +18,17 @@ use crate::{
 };
 use model::{
     locks::Locked as _,
-    progress::Silent,
-    table_ask::{AskKind, TableAsk},
+    progress::NoProgress,
+    table_ask::{AskKind, SourceQuery},
 };
-use source::{RowSource, arrow_stream, forward::Forward};
+use source::{RowSource, arrow_stream, forward::BufferedStream};
 use wire::{Fault, clickhouse::StreamEnd};
 
 /// The rows of a query.
 #[derive(Debug)]
 pub(super) struct StreamedRows {
     pub(super) source: Arc<OnDemand>,
-    pub(super) ask: Arc<TableAsk>,
+    pub(super) ask: Arc<SourceQuery>,
     pub(super) version: RowsVersion,
     pub(super) columns: Vec<&'static str>,
     pub(super) count: usize,
@@ -45,7 +45,7 @@ pub(super) struct StreamState {
 }
 
 struct OpenStream {
-    forward: Arc<Forward>,
+    forward: Arc<BufferedStream>,
     batches: Box<dyn RowSource>,
     end: Arc<StreamEnd>,
     /// The table's name at the engine.
@@ -78,7 +78,7 @@ impl OpenStream {
 
 impl StreamedRows {
     fn open(&self) -> Result<OpenStream, FetchError> {
-        let request = RowsRequest { tokens: &self.ask.tokens, version: self.version, progress: &Silent };
+        let request = RowsRequest { tokens: &self.ask.tokens, version: self.version, progress: &NoProgress };
         self.source.at_the_engine(&request, |asking, base, _| {
             let sql = asked::asked_sql(base, &self.source.asked_rows(&self.ask));
             open(asking, &sql, self.count as u64)
@@ -87,8 +87,8 @@ impl StreamedRows {
 
     /// Whether nothing changed while the rows arrived.
     fn check(&self) -> Result<(), FetchError> {
-        let count = TableAsk { wanted: AskKind::Count, ..(*self.ask).clone() };
-        let request = RowsRequest { tokens: &self.ask.tokens, version: self.version, progress: &Silent };
+        let count = SourceQuery { wanted: AskKind::Count, ..(*self.ask).clone() };
+        let request = RowsRequest { tokens: &self.ask.tokens, version: self.version, progress: &NoProgress };
         self.source.asked(&Arc::new(count), &request).map(drop)
     }
 }
@@ -96,7 +96,7 @@ impl StreamedRows {
 fn open(asking: &EngineQuery<'_>, sql: &str, rows: u64) -> Result<OpenStream, crate::load::task::TableLoadError> {
     let stream = asking.engine.stream(sql, "ArrowStream", rows, Arc::new(|| false)).map_err(|fault| asking.fault(fault))?;
     let end = stream.outcome();
-    let forward = Arc::new(Forward::new(Box::new(stream)));
+    let forward = Arc::new(BufferedStream::new(Box::new(stream)));
     let batches = arrow_stream(Arc::clone(&forward) as _, &(Arc::new(|_: &str| true) as _)).map_err(|reason| {
         forward.drain(DRAIN_MAX).ok();
         let fault = end.fault().or_else(|| end.error_in_tail());

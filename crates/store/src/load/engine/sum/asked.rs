@@ -15,7 +15,7 @@ use crate::order;
 use model::{
     scalar::Scalar,
     schema::{Kind, TableSchema},
-    table_ask::{AskKind, Measured, RowsPage, TableAsk},
+    table_ask::{AskKind, Measured, RowsPage, SourceQuery},
 };
 use source::coerce;
 
@@ -34,7 +34,7 @@ const GROUPS_MAX: u64 = 1_000_000;
 /// A query of a table's rows.
 #[derive(Debug, Clone)]
 pub(in super::super) struct AskedRows {
-    pub(in super::super) ask: Arc<TableAsk>,
+    pub(in super::super) ask: Arc<SourceQuery>,
     pub(in super::super) schema: &'static TableSchema,
     /// Whether the loader leaves none of the rows out, so that none is looked through for that.
     pub(in super::super) whole: bool,
@@ -129,7 +129,7 @@ fn behind(keys: &[OrderKey], values: &[Scalar<'static>]) -> String {
 }
 
 /// The condition as one that is true or false.
-fn met(ask: &TableAsk) -> String {
+fn met(ask: &SourceQuery) -> String {
     if ask.condition.is_empty() { "1".to_owned() } else { format!("ifNull({}, 0)", ask.condition) }
 }
 

@@ -11,7 +11,7 @@ use super::{
 };
 use model::{
     address::Address,
-    format::many,
+    format::plural,
     holding::{Balances, IndividualHolders, ListedBalances, RestAggregates},
 };
 
@@ -69,7 +69,7 @@ pub(in super::super) fn no_tokens(frames: &[DataFrame]) -> Option<String> {
     examples.truncate(3);
     (rows > 0).then(|| {
         let one = "of the rows is excluded because its token is not an address";
-        let rows = many(rows, one, "of the rows are excluded because their tokens are not addresses");
+        let rows = plural(rows, one, "of the rows are excluded because their tokens are not addresses");
         format!("{rows}, such as {}", examples.join(", "))
     })
 }

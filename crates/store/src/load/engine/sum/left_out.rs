@@ -1,8 +1,8 @@
 //! Rows that aggregations exclude, by reason: counted only where some are missing, or where numbers are stored as texts.
 
-use super::{super::grouped, ColumnType, Columns, EngineQuery, PRICED, theirs_of};
+use super::{super::grouped, ColumnType, Columns, EngineQuery, PRICED, source_column_of};
 use crate::load::task::TableLoadError;
-use model::format::many;
+use model::format::plural;
 use wire::Fault;
 
 impl EngineQuery<'_> {
@@ -16,7 +16,7 @@ impl EngineQuery<'_> {
         seen: u64,
     ) -> Result<Vec<String>, TableLoadError> {
         let changed = || self.fault(Fault::Unavailable("changed while it was counted; reload the data".to_owned()));
-        let is_text = |name: &&str| theirs_of(name, columns).is_some_and(|theirs| theirs.form == ColumnType::Text);
+        let is_text = |name: &&str| source_column_of(name, columns).is_some_and(|theirs| theirs.form == ColumnType::Text);
         let holders = self.load.schema.name == "holders";
         if seen > rows || (holders && seen < rows) {
             return Err(changed());
@@ -27,7 +27,7 @@ impl EngineQuery<'_> {
             let examples: Vec<String> = examples.into_iter().flatten().flatten().collect();
             return Ok(vec![format!(
                 "{} no transaction hash, such as {}",
-                many(rows - seen, "of the rows is excluded because it has", "of the rows are excluded because they have"),
+                plural(rows - seen, "of the rows is excluded because it has", "of the rows are excluded because they have"),
                 examples.join(", ")
             )]);
         }
@@ -49,10 +49,10 @@ impl EngineQuery<'_> {
             return Err(changed());
         }
         let why = if unread > 0 {
-            let rows = many(unread, "of its rows has", "of its rows have");
+            let rows = plural(unread, "of its rows has", "of its rows have");
             format!("{rows} numbers in a notation that the server does not read; convert them with a `query`")
         } else if without_interval > 0 {
-            let rows = many(without_interval, "of its rows has", "of its rows have");
+            let rows = plural(without_interval, "of its rows has", "of its rows have");
             format!("{rows} an invalid interval (a valid one is `1h`); exclude such rows with a `query`")
         } else if seen == 0 && rows > 0 {
             format!("none of its {} rows has a token, a time and prices; correct them with a `query`", grouped(rows))
@@ -64,7 +64,7 @@ impl EngineQuery<'_> {
                 (rows.saturating_sub(seen + timeless + unpriced), "it has no token address", "they have no token address"),
             ] {
                 if count > 0 {
-                    let excluded = many(count, "of the rows is excluded because", "of the rows are excluded because");
+                    let excluded = plural(count, "of the rows is excluded because", "of the rows are excluded because");
                     notes.push(format!("{excluded} {}", if count == 1 { one } else { more }));
                 }
             }

@@ -12,7 +12,7 @@ use crate::load::task::TableLoadError;
 use model::{
     address::Address,
     candles::{CHANGES, HISTORY_DAYS, Interval, RECENT_DAYS},
-    format::many,
+    format::plural,
     holding::ListedBalances,
     time::DAY_MS,
 };
@@ -189,7 +189,7 @@ pub(in super::super) fn without_price(rows: &[Row]) -> Option<String> {
     }
     let mut without = sound.iter().filter(|(_, sound)| !**sound).map(|(token, _)| token);
     let (first, more) = (without.next()?, without.count());
-    let others = if more == 0 { String::new() } else { format!(" and {}", many(more as u64, "more token", "more tokens")) };
+    let others = if more == 0 { String::new() } else { format!(" and {}", plural(more as u64, "more token", "more tokens")) };
     Some(format!(
         "no candle of `{first}`{others} is valid: prices must be positive, the low the lowest and the high the highest; check which columns open, high, low, close and volume are read from"
     ))

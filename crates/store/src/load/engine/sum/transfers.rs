@@ -8,7 +8,7 @@ use super::{
         Columns, EngineQuery,
         sql::{self, ColumnType, EngineColumn},
     },
-    CHECKSUM, is_as_it_stands, theirs_of, under,
+    CHECKSUM, is_as_it_stands, source_column_of, under,
 };
 use crate::load::task::TableLoadError;
 use model::{
@@ -49,7 +49,7 @@ impl EngineQuery<'_> {
         let is_text = |form: ColumnType| matches!(form, ColumnType::Text | ColumnType::Fixed(_) | ColumnType::Word);
         let column = |name: &'static str| -> Result<Option<String>, TableLoadError> {
             let own = columns.bound.iter().find(|bound| bound.column.name == name);
-            let Some(theirs) = theirs_of(name, columns) else {
+            let Some(theirs) = source_column_of(name, columns) else {
                 let is_optional = own.is_none_or(|own| own.is_absent() && own.constant.is_none()) && is_optional(name);
                 return if is_optional { Ok(None) } else { Err(self.lacks(name, own)) };
             };
@@ -69,7 +69,7 @@ impl EngineQuery<'_> {
         };
         let must = |name| column(name).map(Option::unwrap_or_default);
         let may = |name| column(name).map(|read| read.unwrap_or_else(|| format!("toInt64({UNKNOWN})")));
-        let raw = theirs_of("token_address", columns).map_or_else(|| "''".to_owned(), |theirs| sql::cast(&theirs, false));
+        let raw = source_column_of("token_address", columns).map_or_else(|| "''".to_owned(), |theirs| sql::cast(&theirs, false));
         let (token, hash, from, to) = (must("token_address")?, must("transaction_hash")?, must("from_address")?, must("to_address")?);
         let (value, time, block, place, status) =
             (must("value")?, may("timestamp")?, may("block_number")?, may("log_index")?, may("status")?);

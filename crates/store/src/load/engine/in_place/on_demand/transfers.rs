@@ -22,7 +22,7 @@ use crate::{
 };
 use model::{
     address::Address,
-    format::many,
+    format::plural,
     time::Time,
     transfer_sums::{
         AddressFlow, Airdrop, EmptiedPool, FLOW_DAYS, Moment, SAMPLES_MAX, Sellers, TransferAnswer, TransferContext, TransferPart,
@@ -185,13 +185,13 @@ impl Transfers<'_> {
         if unread > 0 {
             return refused(format!(
                 "{} a notation that the server reads differently, such as {odd}; convert their columns with a `query`",
-                many(unread, "of its transfers has", "of its transfers have")
+                plural(unread, "of its transfers has", "of its transfers have")
             ));
         }
         if again > 0 {
             return refused(format!(
                 "{}, with the same hash and log index; set `final = true`, use a `query`",
-                many(again, "of its transfers is a duplicate", "of its transfers are duplicates")
+                plural(again, "of its transfers is a duplicate", "of its transfers are duplicates")
             ));
         }
         if ties > 0 {
